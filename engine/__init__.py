@@ -1,0 +1,27 @@
+"""Backgammon and its family as data, thousands of games stepped at once in numpy."""
+
+from engine.game import BatchGame, IllegalPlay, Result
+from engine.notation import PositionError, format_position, parse_position
+from engine.options import OptionError
+from engine.plays import Afterstates, afterstates
+from engine.queues import queues_of
+from engine.ruleset import Ruleset, RulesError
+from engine.variants import VARIANTS, UnknownVariant, find_ruleset
+
+__all__ = [
+    "VARIANTS",
+    "Afterstates",
+    "BatchGame",
+    "IllegalPlay",
+    "OptionError",
+    "PositionError",
+    "Result",
+    "Ruleset",
+    "RulesError",
+    "UnknownVariant",
+    "afterstates",
+    "find_ruleset",
+    "format_position",
+    "parse_position",
+    "queues_of",
+]

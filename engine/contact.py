@@ -1,0 +1,81 @@
+"""Where the sides meet: who may land, and what happens to the checker that stood there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from engine.ruleset import Change, Ruleset, Sight
+from engine.slots import MINE, OFF, SLOTS, THEIRS, Boards, Flags, Rows, Slots, Words
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomeGate:
+    """No hitting until a checker is home.
+
+    The side that is asked is the `hitter`, or the `victim` whose blot it is. `latched`: once a
+    checker has been home, the gate stays open. `counts_off`: a checker borne off counts as one
+    that is home. `midturn`: a checker brought home by one number opens the gate for the next;
+    otherwise the gate is judged as the turn began.
+    """
+
+    latched: bool = False
+    counts_off: bool = True
+    midturn: bool = True
+    side: Literal["hitter", "victim"] = "hitter"
+
+    def is_open(self, see: Sight) -> Flags:
+        """(M,) flags: may MINE hit in this position?"""
+        rules = see.rules
+        boards = see.boards if self.midturn else see.before
+        side = boards[:, MINE if self.side == "hitter" else THEIRS]
+        first = OFF if self.counts_off else OFF + 1
+        is_home: Flags = (side[:, first : rules.quarter + 1] > 0).any(axis=1)
+        return is_home | (side[:, rules.memory["latch"]] > 0) if self.latched else is_home
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """Two checkers close a point; a lone one that is landed on goes to the bar."""
+
+    gate: HomeGate | None = None
+    pins: Literal[False] = False
+
+    @property
+    def memory(self) -> tuple[str, ...]:
+        """A latched gate is remembered, because the checker that earned it may be hit later."""
+        return ("latch",) if self.gate and self.gate.latched else ()
+
+    @property
+    def order_matters(self) -> bool:
+        """A step that opens the gate has to come before the hit."""
+        return self.gate is not None and self.gate.midturn
+
+    def opens(self, see: Sight) -> Words:
+        """(M,) words: points with at most a blot, where the gate is open; else empty points."""
+        closed = see.theirs(2)
+        if self.gate is not None:
+            closed = np.where(self.gate.is_open(see), closed, see.theirs(1))
+        return ~closed & see.rules.board_words
+
+    def enters(self, see: Sight, opens: Words) -> Words:
+        """(M,) words: one enters wherever one may land."""
+        return opens
+
+    def changes(self, boards: Boards, row: Rows, src: Slots, dst: Slots, rules: Ruleset) -> list[Change]:
+        """A blot that is landed on moves to its owner's bar."""
+        cells = rules.across.take(dst)
+        hit = np.flatnonzero(boards.reshape(-1).take(row * (2 * SLOTS) + cells) == 1)
+        if not hit.size:
+            return []
+        bars = np.full(hit.size, THEIRS * SLOTS + rules.bar)
+        return [Change(hit, cells[hit], -1), Change(hit, bars, +1)]
+
+    def remember(self, boards: Boards, passed: Flags, rules: Ruleset) -> None:
+        """Latch the gate for every side that has a checker home or off."""
+        if self.memory:
+            earned = (boards[:, :, OFF : rules.quarter + 1] > 0).any(axis=2)
+            latch = boards[:, :, rules.memory["latch"]]
+            np.maximum(latch, earned.astype(np.int8), out=latch)

@@ -1,0 +1,365 @@
+"""A variant as data: the `Ruleset`, and what its parts look like from outside.
+
+A rule that is one number or one of a closed set of words is a field. A rule with
+behaviour is a part: a small frozen dataclass in one of the slots `contact`,
+`turn`, `limits`, `formations`, `bearing`, `scoring`, `binding`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.slots import (
+    MINE,
+    NOWHERE,
+    SLOTS,
+    THEIRS,
+    Boards,
+    Counts,
+    Flags,
+    Outcomes,
+    Rows,
+    Slots,
+    Words,
+    bit,
+    pack,
+    pack_reversed,
+    span,
+)
+
+Track = Literal["contrary", "parallel12", "parallel0"]
+Opening = Literal["high_uses", "high_rerolls", "high_chooses", "low_rerolls"]
+Item = tuple[int, ...] | str  # a tier of numbers, or `roll`, `first`, `name`, `either`, `toss`, `open`, `open_theirs`
+Queue = tuple[Item, ...]  # the rest of a turn
+Roll = tuple[int, int]
+Setup = Literal["hand", "head"] | tuple[tuple[int, int], ...]  # or (slot, checkers) pairs
+
+
+class RulesError(ValueError):
+    """A ruleset contradicts itself; the message names the field and what would be right."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What landing or leaving does to slots other than the two of the step itself.
+
+    `rows` (M,) number the new positions, `cells` (M,) are 0..2 * SLOTS - 1 (`THEIRS * SLOTS + slot`
+    for the opponent's slots), `delta` is added there.
+    """
+
+    rows: Rows
+    cells: Slots
+    delta: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sight:
+    """What a part may look at: M positions inside a decision, and where each decision began."""
+
+    rules: Ruleset
+    boards: Boards  # (M, 2, SLOTS), the chooser is MINE
+    start: Boards  # (N, 2, SLOTS), where the decisions began
+    game: npt.NDArray[np.int32]  # (M,), which of them a position belongs to
+    code: npt.NDArray[np.int8]  # (M,), the queue being played
+    die: Words  # (M,), the number being played; zero where no step is asked for
+
+    @cached_property
+    def mine(self) -> Words:
+        """(M,) words: the slots that hold a checker of mine which may move, as far as pins go."""
+        return np.ascontiguousarray(pack(self.boards > 0)[:, MINE])
+
+    @cached_property
+    def pinned(self) -> Words:
+        """(M,) words: the points on which a checker of mine is pinned."""
+        return np.ascontiguousarray(pack(self.boards < 0)[:, MINE])
+
+    @cached_property
+    def before(self) -> Boards:
+        """(M, 2, SLOTS): the position in which the decision began, for each row."""
+        return self.start.take(self.game, axis=0)
+
+    def theirs(self, least: int) -> Words:
+        """(M,) words in MY count: the points on which the opponent has `least` free checkers or more."""
+        return self.rules.mirrored(self.boards >= least)
+
+
+class Contact(Protocol):
+    """What happens where the two sides meet on a point."""
+
+    @property
+    def memory(self) -> tuple[str, ...]: ...
+    @property
+    def order_matters(self) -> bool: ...
+    @property
+    def pins(self) -> bool: ...
+    def opens(self, see: Sight) -> Words:
+        """(M,) words: points of my count where I may land."""
+    def enters(self, see: Sight, opens: Words) -> Words:
+        """(M,) words: points of my count where I may enter."""
+    def changes(self, boards: Boards, row: Rows, src: Slots, dst: Slots, rules: Ruleset) -> list[Change]:
+        """What the steps src -> dst, taken from boards[row], do to the opponent's checkers."""
+    def remember(self, boards: Boards, passed: Flags, rules: Ruleset) -> None:
+        """Update memory slots in place, after the view has turned where `passed`."""
+
+
+class Turn(Protocol):
+    """Which queue of numbers a roll gives."""
+
+    @property
+    def memory(self) -> tuple[str, ...]: ...
+    def program(self, roll: Roll, early: bool, rules: Ruleset) -> Queue:
+        """The queue that a roll (larger number first) gives; `early` as `is_early` judged."""
+    def named(self, number: int, rules: Ruleset) -> Queue:
+        """The queue of a named double."""
+    def incomplete(self, left: tuple[int, ...], rest: Queue) -> tuple[Queue, bool]:
+        """What follows a tier of which `left` was not played, and whether the turn passes."""
+    def is_early(self, boards: Boards, rules: Ruleset) -> Flags:
+        """(M,) flags: does the roll about to be thrown count as an early one for MINE?"""
+    def remember(self, boards: Boards, passed: Flags, rules: Ruleset) -> None:
+        """Update memory slots in place, after the view has turned where `passed`."""
+
+
+class Limit(Protocol):
+    """A ban on single steps."""
+
+    @property
+    def order_matters(self) -> bool: ...
+    def allow(self, can: Words, see: Sight) -> Words:
+        """(M,) words: what is left of the slots a checker may leave with `see.die`."""
+
+
+class Formation(Protocol):
+    """A ban on positions, judged where a play ends."""
+
+    @property
+    def hard(self) -> bool: ...
+    def bad(self, see: Sight) -> Flags:
+        """(M,) flags: `see.boards` may not be left standing."""
+
+
+class Bearing(Protocol):
+    """How checkers are borne off."""
+
+    @property
+    def while_pinned(self) -> bool: ...
+    def may_leave(self, point: int, die: int, held: Sequence[int]) -> bool:
+        """May `die` bear off from `point`, when my checkers at home stand on `held`?"""
+
+
+class Scoring(Protocol):
+    """When a game is over, and what it pays."""
+
+    @property
+    def order_matters(self) -> bool: ...
+    def payoffs(self, rules: Ruleset) -> tuple[int, ...]:
+        """Points of every outcome for the side that reads it, best first, antisymmetric."""
+    def outcome(self, boards: Boards, rules: Ruleset) -> Outcomes:
+        """(M,) int8: which outcome MINE has reached by the step just made; -1 where the game goes on."""
+
+
+class Binding(Protocol):
+    """An event between two turns that opens a closed board."""
+
+    def is_due(self, boards: Boards, rules: Ruleset) -> Flags:
+        """(M,) flags: MINE, whose turn ends, has to open a point."""
+    def stripped(self, held: Counts) -> Counts:
+        """(M,) int8: how many of the `held` checkers of the opened point go to the bar."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ruleset:
+    """The rules of one variant.
+
+    `points` (P), `checkers` and what follows from P (a quarter: home, the faces of a die, "six in a
+    row") are read from here by every kernel; nothing else knows such a number.
+
+    Raises:
+        RulesError: a field is out of range, or two fields contradict each other.
+    """
+
+    name: str
+    title: str
+    sources: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    house_rules: tuple[str, ...] = ()  # names of the options that its sources leave open
+    house: tuple[tuple[str, str], ...] = ()  # those that were set, as text
+
+    points: int = 24
+    checkers: int = 15
+    setup: Setup = ((24, 2), (13, 5), (8, 3), (6, 5))
+    track: Track = "contrary"
+    opening: Opening = "high_uses"
+    next_starter: Literal["toss", "previous_winner"] = "toss"
+    must_play: Literal["max_numbers", "none"] = "max_numbers"
+    higher_die: bool = True
+    ply_limit: int = 10_000
+
+    contact: Contact
+    turn: Turn
+    bearing: Bearing
+    scoring: Scoring
+    limits: tuple[Limit, ...] = ()
+    formations: tuple[Formation, ...] = ()
+    binding: Binding | None = None
+
+    def __post_init__(self) -> None:
+        if self.points % 4 or not 8 <= self.points <= 24:
+            raise RulesError(f"points={self.points}: must be a multiple of four from 8 to 24")
+        if not 1 <= self.checkers <= 15:
+            raise RulesError(f"checkers={self.checkers}: must be from 1 to 15")
+        if self.ply_limit < 1:
+            raise RulesError(f"ply_limit={self.ply_limit}: must be at least 1")
+        total = int(self.start_row.sum())
+        if total != self.checkers:
+            raise RulesError(f"setup has {total} checkers, checkers={self.checkers}")
+        if self.hand + len(self.memory) >= NOWHERE:
+            raise RulesError(f"the parts remember {len(self.memory)} things, there is room for {NOWHERE - self.hand - 1}")
+        if self.track == "contrary":
+            self._refuse_shared_points()
+
+    def _refuse_shared_points(self) -> None:
+        held = np.flatnonzero(self.start_row[1 : self.points + 1]) + 1
+        shared = set(held.tolist()) & set((self.points + 1 - held).tolist())
+        if shared:
+            point = max(shared)
+            raise RulesError(f"setup: {point} is held by both sides, it is the opponent's {self.points + 1 - point}")
+
+    # -- what follows from the number of points --------------------------------------------------
+
+    @property
+    def quarter(self) -> int:
+        """A quarter of the board: the home points, the faces of a die, the length of a prime."""
+        return self.points // 4
+
+    @property
+    def faces(self) -> int:
+        """The faces of a die."""
+        return self.quarter
+
+    @property
+    def bar(self) -> int:
+        """The slot of checkers that were hit."""
+        return self.points + 1
+
+    @property
+    def hand(self) -> int:
+        """The slot of checkers that have not entered yet."""
+        return self.points + 2
+
+    @cached_property
+    def board_words(self) -> np.uint32:
+        """The set of all points."""
+        return span(1, self.points)
+
+    @cached_property
+    def home_words(self) -> np.uint32:
+        """The set of the home points."""
+        return span(1, self.quarter)
+
+    @cached_property
+    def away_words(self) -> np.uint32:
+        """The set of all places from which a checker still has to come home: outside points, bar, hand."""
+        return span(self.quarter + 1, self.hand)
+
+    @cached_property
+    def memory(self) -> dict[str, int]:
+        """The slot of each thing a part remembers."""
+        names = dict.fromkeys(self.contact.memory + self.turn.memory)
+        return {name: self.hand + 1 + index for index, name in enumerate(names)}
+
+    # -- the opponent's points ---------------------------------------------------------------------
+
+    def opposing(self, point: int) -> int:
+        """The number in one side's count of the other side's `point`."""
+        if self.track == "contrary":
+            return self.points + 1 - point
+        if self.track == "parallel12":
+            half = self.points // 2
+            return point + half if point <= half else point - half
+        return point
+
+    @cached_property
+    def across(self) -> npt.NDArray[np.intp]:
+        """(SLOTS,): the opponent's cell, `THEIRS * SLOTS + slot`, at each of my points; an empty one elsewhere."""
+        cells = np.full(SLOTS, THEIRS * SLOTS + NOWHERE, np.intp)
+        for point in range(1, self.points + 1):
+            cells[point] = THEIRS * SLOTS + self.opposing(point)
+        return cells
+
+    def mirrored(self, flags: npt.NDArray[np.bool_]) -> Words:
+        """(M, 2, SLOTS) flags of both sides -> (M,) words: THEIRS, as points of MY count."""
+        if self.track == "contrary":  # a reversed word is the opposite direction
+            word = pack_reversed(flags)[:, THEIRS] >> np.uint32(SLOTS - 2 - self.points)
+        else:
+            word = pack(flags)[:, THEIRS] & self.board_words
+            if self.track == "parallel12":
+                half = np.uint32(self.points // 2)
+                word = (word << half) | (word >> half)
+        return word & self.board_words
+
+    # -- the start -----------------------------------------------------------------------------------
+
+    @cached_property
+    def start_row(self) -> npt.NDArray[np.int8]:
+        """(SLOTS,) int8: one side's checkers as a game starts; the same for both."""
+        row = np.zeros(SLOTS, np.int8)
+        if self.setup == "hand":
+            row[self.hand] = self.checkers
+        elif self.setup == "head":
+            row[self.points] = self.checkers
+        else:
+            for slot, count in self.setup:
+                row[slot] += count
+        return row
+
+    # -- questions to all parts ----------------------------------------------------------------------
+
+    @cached_property
+    def order_matters(self) -> bool:
+        """Does it matter in which order the numbers of a double are played?"""
+        return self.contact.order_matters or self.scoring.order_matters or any(p.order_matters for p in self.limits)
+
+    @cached_property
+    def payoffs(self) -> npt.NDArray[np.float32]:
+        """(K,) float32: points of each outcome for the side that reads it, best first."""
+        return np.array(self.scoring.payoffs(self), np.float32)
+
+    @cached_property
+    def bearing_table(self) -> Words:
+        """(faces + 1, 2 ** quarter) words: points that a die may bear off from, by the home points held."""
+        size = 1 << self.quarter
+        table = np.zeros((self.faces + 1, size), np.uint32)
+        for pattern in range(size):
+            held = [point for point in range(1, self.quarter + 1) if pattern >> (point - 1) & 1]
+            for die in range(1, self.faces + 1):
+                for point in held:
+                    if self.bearing.may_leave(point, die, held):
+                        table[die, pattern] |= bit(point)
+        return table
+
+
+def bears_off(see: Sight) -> Words:
+    """(M,) words: the points I may bear off from with this die."""
+    rules = see.rules
+    away = see.mine & rules.away_words
+    if rules.contact.pins:
+        away = away | (see.pinned if not rules.bearing.while_pinned else see.pinned & rules.away_words)
+    words = np.zeros_like(see.mine)
+    ready = np.flatnonzero(away == 0)
+    if ready.size:
+        pattern = (see.mine[ready] & rules.home_words) >> np.uint32(1)
+        words[ready] = rules.bearing_table[see.die[ready], pattern]
+    return words
+
+
+def is_closed_out(boards: Boards, rules: Ruleset) -> Flags:
+    """(M,) flags: MINE holds every home point with two or more while THEIRS has a checker on the bar."""
+    is_closed: Flags = (boards[:, MINE, 1 : rules.quarter + 1] >= 2).all(axis=1)
+    return is_closed & (boards[:, THEIRS, rules.bar] > 0)

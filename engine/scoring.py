@@ -1,0 +1,43 @@
+"""When a game is over, and what it pays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from engine.ruleset import Ruleset
+from engine.slots import MINE, OFF, THEIRS, Boards, Outcomes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Race:
+    """The first to bear off all checkers wins, for `points` by how far the loser is behind.
+
+    One value: every win counts so much. A second value pays a gammon: the loser has borne off
+    none. A third pays a backgammon: moreover he has a checker on the bar or in his start quarter.
+    """
+
+    points: tuple[int, ...] = (1, 2, 3)
+    order_matters: Literal[False] = False
+
+    def payoffs(self, rules: Ruleset) -> tuple[int, ...]:
+        """Best win first, heaviest loss last."""
+        return tuple(reversed(self.points)) + tuple(-points for points in self.points)
+
+    def outcome(self, boards: Boards, rules: Ruleset) -> Outcomes:
+        """(M,) int8: MINE has borne off everything; which win it is."""
+        outcomes = np.full(len(boards), -1, np.int8)
+        over = np.flatnonzero(boards[:, MINE, OFF] == rules.checkers)
+        if over.size:
+            loser = boards[over, THEIRS]
+            margin = np.zeros(over.size, np.int8)
+            if len(self.points) > 1:
+                is_gammon = loser[:, OFF] == 0
+                margin += is_gammon
+                if len(self.points) > 2:
+                    is_far = (loser[:, rules.points - rules.quarter + 1 : rules.bar + 1] > 0).any(axis=1)
+                    margin += is_gammon & is_far
+            outcomes[over] = len(self.points) - 1 - margin
+        return outcomes
