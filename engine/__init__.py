@@ -5,7 +5,7 @@ from engine.notation import PositionError, format_position, parse_position
 from engine.options import OptionError
 from engine.plays import Afterstates, afterstates
 from engine.queues import queues_of
-from engine.ruleset import Ruleset, RulesError
+from engine.ruleset import InputError, Ruleset, RulesError
 from engine.variants import VARIANTS, UnknownVariant, find_ruleset
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Afterstates",
     "BatchGame",
     "IllegalPlay",
+    "InputError",
     "OptionError",
     "PositionError",
     "Result",

@@ -23,6 +23,15 @@ class BindTheTables:
     strip: bool = True
     toss: Literal["one_die_each", "two_dice_total"] = "one_die_each"
 
+    def tell(self, rules: Ruleset) -> str:
+        """The event as sentences."""
+        throw = "one die" if self.toss == "one_die_each" else "two dice"
+        gone = "all but one of the checkers there go" if self.strip else "one checker there goes"
+        return (
+            "Binding the tables: whoever ends a turn with a closed home board against the bar is bound. Each side "
+            f"throws {throw}, the higher names one of the home points, and {gone} to their owner's bar."
+        )
+
     def is_due(self, boards: Boards, rules: Ruleset) -> Flags:
         """(M,) flags: the turn of MINE ends with a closed board against the bar."""
         return is_closed_out(boards, rules)

@@ -26,6 +26,14 @@ class HomeGate:
     midturn: bool = True
     side: Literal["hitter", "victim"] = "hitter"
 
+    def tell(self, rules: Ruleset) -> str:
+        """The gate as a sentence."""
+        who = "it" if self.side == "hitter" else "the side to be hit"
+        when = "has once had a checker" if self.latched else "has a checker"
+        off = " or off" if self.counts_off and not self.latched else ""
+        judged = "at each step" if self.midturn else "as the turn begins"
+        return f"A side may not hit until {who} {when} home{off}, judged {judged}; till then a blot blocks it."
+
     def is_open(self, see: Sight) -> Flags:
         """(M,) flags: may MINE hit in this position?"""
         rules = see.rules
@@ -53,9 +61,14 @@ class Hit:
         """A step that opens the gate has to come before the hit."""
         return self.gate is not None and self.gate.midturn
 
+    def tell(self, rules: Ruleset) -> str:
+        """Block, hit and gate as sentences."""
+        text = "Two checkers close a point; a lone one that is landed on goes to the bar and enters first."
+        return text if self.gate is None else f"{text} {self.gate.tell(rules)}"
+
     def opens(self, see: Sight) -> Words:
         """(M,) words: points with at most a blot, where the gate is open; else empty points."""
-        closed = see.theirs(2)
+        closed = see.theirs_before(2)  # a hit takes a blot, never one of two
         if self.gate is not None:
             closed = np.where(self.gate.is_open(see), closed, see.theirs(1))
         return ~closed & see.rules.board_words

@@ -108,13 +108,16 @@ class BatchGame:
         waiting = np.flatnonzero(self.queues.is_chance.take(self.pending) & ~self.is_over)
         while waiting.size:
             pending = self.pending.take(waiting)
-            self.drawn[waiting] += np.uint64(1)
-            draws = mix(self.seeds.take(waiting) + self.drawn.take(waiting) * ODD)
-            way = below(draws, self.queues.ways.take(pending))
+            way = self.draw(waiting, self.queues.ways.take(pending))
             early = self.rules.turn.is_early(self.boards.take(waiting, axis=0), self.rules).astype(np.intp)
             self.pending[waiting] = self.queues.chance_code[early, pending, way]
             self._turn(waiting[self.queues.chance_passes[early, pending, way]])
             waiting = waiting[self.queues.is_chance.take(self.pending.take(waiting))]
+
+    def draw(self, rows: Rows, ways: Keys) -> npt.NDArray[np.intp]:
+        """The next number, 0..ways - 1, of each of these games' own dice."""
+        self.drawn[rows] += np.uint64(1)
+        return below(mix(self.seeds.take(rows) + self.drawn.take(rows) * ODD), ways)
 
     def _turn(self, rows: Rows) -> None:
         """Let the other side act next in these games."""

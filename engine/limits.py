@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from engine.ruleset import Sight
+from engine.ruleset import Ruleset, Sight
 from engine.slots import MINE, Words, bit
 
 
@@ -16,6 +16,10 @@ class FirstRollEnters:
     """A roll that begins with all checkers in the hand only enters."""
 
     order_matters: Literal[False] = False
+
+    def tell(self, rules: Ruleset) -> str:
+        """The ban as a sentence."""
+        return "A roll that begins with all checkers in the hand only enters."
 
     def allow(self, can: Words, see: Sight) -> Words:
         """(M,) words: only the hand, where the decision began with all checkers there."""

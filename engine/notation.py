@@ -12,17 +12,19 @@ What a rule remembers (`latch`, `turns`) may be left out where the board tells i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
 from engine.queues import Queue, name_of, queues_of
-from engine.ruleset import Ruleset
+from engine.ruleset import InputError, Ruleset
 from engine.slots import MINE, OFF, SLOTS, THEIRS, Boards
 
 Row = npt.NDArray[np.int8]
 
 
-class PositionError(ValueError):
+class PositionError(InputError):
     """A position, roll or queue text is wrong; the message names the place and what would be right."""
 
 
@@ -75,7 +77,9 @@ def parse_side(text: str, rules: Ruleset) -> Row:
         if row[slot]:
             raise PositionError(f"item {item!r}: {name} is named twice")
         if is_pinned and not (rules.contact.pins and count == "1"):
-            why = "only one checker can be pinned on a point" if rules.contact.pins else "nothing is pinned in this game"
+            why = (
+                "only one checker can be pinned on a point" if rules.contact.pins else "nothing is pinned in this game"
+            )
             raise PositionError(f"item {item!r}: {why}")
         row[slot] = -1 if is_pinned else int(count)
     total = int(np.abs(row).sum())
@@ -116,9 +120,7 @@ def parse_queue(text: str, rules: Ruleset) -> Queue:
     Raises:
         PositionError: no such queue can be pending in these rules.
     """
-    queue = tuple(
-        tuple(sorted(map(int, item), reverse=True)) if item.isdigit() else item for item in text.split(",")
-    )
+    queue = tuple(tuple(sorted(map(int, item), reverse=True)) if item.isdigit() else item for item in text.split(","))
     known = queues_of(rules)
     if queue not in known.items:
         raise PositionError(f"queue:{text}: {rules.name} never has this pending; it has {', '.join(known.names)}")
@@ -135,7 +137,9 @@ def parse_roll(text: str, rules: Ruleset) -> tuple[int, int] | None:
         return None
     faces = text.split("-")
     if len(faces) != 2 or not all(face.isdigit() and 1 <= int(face) <= rules.faces for face in faces):
-        raise PositionError(f"roll {text!r}: must be two numbers from 1 to {rules.faces}, such as {rules.faces}-1, or -")
+        raise PositionError(
+            f"roll {text!r}: must be two numbers from 1 to {rules.faces}, such as {rules.faces}-1, or -"
+        )
     a, b = int(faces[0]), int(faces[1])
     return max(a, b), min(a, b)
 
@@ -178,3 +182,29 @@ def format_position(board: Boards, rules: Ruleset, queue: Queue | None = None, *
     if queue is not None:
         extra.append(f"queue:{name_of(queue)}")
     return f"{text} | {' '.join(extra)}" if extra else text
+
+
+def format_board(board: Boards, rules: Ruleset) -> str:
+    """A diagram of a (2, SLOTS) board as MINE sees it: X mine, O theirs, x and o pinned.
+
+    The lower row counts towards my home on the right, the upper one away from it.
+    """
+    half = rules.points // 2
+
+    def cell(point: int) -> str:
+        mine, theirs = int(board[MINE, point]), int(board[THEIRS, rules.opposing(point)])
+        marks = [f"{abs(n)}{letter if n > 0 else letter.lower()}" for n, letter in ((mine, "X"), (theirs, "O")) if n]
+        return f"{'/'.join(marks) or '.':>6}"
+
+    def line(points: list[int], show: Callable[[int], str]) -> str:
+        left, right = points[: half // 2], points[half // 2 :]
+        return "".join(map(show, left)) + "  |" + "".join(map(show, right))
+
+    upper, lower = list(range(half + 1, rules.points + 1)), list(range(half, 0, -1))
+    number = "{:6}".format
+    lines = [line(upper, number), line(upper, cell), line(lower, cell), line(lower, number)]
+    for side, letter in ((THEIRS, "O"), (MINE, "X")):
+        stocks = [("bar", rules.bar), ("hand", rules.hand), ("off", OFF)]
+        held = [f"{name} {board[side, slot]}" for name, slot in stocks if board[side, slot]]
+        lines.insert(0 if side == THEIRS else len(lines), f"  {letter}  {', '.join(held)}".rstrip())
+    return "\n".join(lines)

@@ -17,12 +17,12 @@ from engine.contact import Hit, HomeGate
 from engine.formations import ClosedBoard
 from engine.limits import FirstRollEnters
 from engine.notation import PositionError, format_side, parse_side
-from engine.ruleset import Ruleset, RulesError
+from engine.ruleset import InputError, Ruleset, RulesError
 from engine.slots import OFF
 from engine.turn import PlainTurn
 
 
-class OptionError(ValueError):
+class OptionError(InputError):
     """A house rule is unknown, of a wrong value, without effect or contradictory; the message names it."""
 
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.queues import COMPLETE, LEFTS, Queues, queues_of
 from engine.ruleset import Change, Ruleset, Sight, bears_off
-from engine.slots import MINE, SLOTS, THEIRS, Boards, Codes, Flags, Keys, Outcomes, Rows, Slots, Words, bit
+from engine.slots import MINE, SLOTS, THEIRS, Boards, Codes, Flags, Keys, Outcomes, Rows, Slots, Words, bit, pack
 
 CELLS = 2 * SLOTS
-GAMES_AT_ONCE = 1024  # a slice whose rows stay in the cache; measured with benchmarks/speed.py
+GAMES_AT_ONCE = 4096  # a slice whose rows stay near the cache; smaller ones pay more for calls
 ALL_SLOTS = np.uint32(0xFFFFFFFF)
 Games = npt.NDArray[np.int32]
 
@@ -50,21 +51,33 @@ class Plays:
     """One layer of growing plays: M rows that have used the same number of steps."""
 
     boards: Boards  # (M, 2, SLOTS), the chooser is MINE
+    mine: Words  # (M,): the slots that hold a free checker of mine
     game: Games  # (M,)
     key: Keys  # (M,): sum of cell value x cell constant, relative to where the decision began
     left: npt.NDArray[np.int8]  # (M,): which numbers of the tier are unplayed
     allowed: Words  # (M,): the slots that the next step may leave, as far as order goes
     outcome: Outcomes  # (M,)
 
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """All columns, in the order of the constructor."""
+        return self.boards, self.mine, self.game, self.key, self.left, self.allowed, self.outcome
+
     def take(self, rows: Rows) -> Plays:
         """These rows, in this order."""
-        return Plays(
-            self.boards.take(rows, axis=0),
-            self.game.take(rows),
-            self.key.take(rows),
-            self.left.take(rows),
-            self.allowed.take(rows),
-            self.outcome.take(rows),
+        return Plays(*(array.take(rows, axis=0) for array in self.arrays()))
+
+    def see(self, row: Rows, die: Words, start: Boards, pending: Codes, rules: Ruleset) -> Sight:
+        """What the parts may look at in these rows, when `die` is to be played."""
+        game = self.game.take(row)
+        return Sight(
+            rules=rules,
+            reached=self.boards,
+            row=row,
+            mine=self.mine.take(row),
+            start=start,
+            game=game,
+            code=pending.take(game),
+            die=die,
         )
 
 
@@ -72,14 +85,7 @@ def joined(parts: list[Plays]) -> Plays:
     """Several layers as one list of rows."""
     if len(parts) == 1:
         return parts[0]
-    return Plays(
-        np.concatenate([p.boards for p in parts]),
-        np.concatenate([p.game for p in parts]),
-        np.concatenate([p.key for p in parts]),
-        np.concatenate([p.left for p in parts]),
-        np.concatenate([p.allowed for p in parts]),
-        np.concatenate([p.outcome for p in parts]),
-    )
+    return Plays(*(np.concatenate(column) for column in zip(*(part.arrays() for part in parts), strict=True)))
 
 
 # -- constants of a ruleset -----------------------------------------------------------------------
@@ -99,7 +105,9 @@ class Tables:
 @lru_cache(maxsize=64)
 def tables_of(rules: Ruleset) -> Tables:
     """The lookups of a ruleset (kept: the same ruleset gives the same object)."""
-    constants = np.random.default_rng(20_240_229).integers(1 << 63, size=CELLS + 1, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    constants = np.random.default_rng(20_240_229).integers(1 << 63, size=CELLS + 1, dtype=np.uint64) * np.uint64(
+        2
+    ) + np.uint64(1)
     landing = np.zeros((rules.faces + 1, SLOTS), np.intp)
     for die in range(1, rules.faces + 1):
         for src in range(1, rules.hand + 1):
@@ -179,29 +187,27 @@ def step(plays: Plays, start: Boards, pending: Codes, rules: Ruleset, *, ordered
     """
     q, tables = queues_of(rules), tables_of(rules)
     row, die, left = options(plays, pending, q)
-    parents = plays.boards.take(row, axis=0)
-    game = plays.game.take(row)
-    see = Sight(rules=rules, boards=parents, start=start, game=game, code=pending.take(game), die=die)
+    see = plays.see(row, die, start, pending, rules)
     can = can_leave(see)
     if ordered:
         can &= plays.allowed.take(row)
-    parent, src = bits_of(can)
-    at = die.take(parent).astype(np.intp) * SLOTS + src
-    dst = tables.landing.take(at)
-    key = plays.key.take(row).take(parent) + tables.step_key.take(at)
-    changes = rules.contact.changes(parents, parent, src, dst, rules)
+    option, src = bits_of(can)
+    parent = row.take(option)
+    at = die.take(option).astype(np.intp) * SLOTS + src
+    key = plays.key.take(parent) + tables.step_key.take(at)
+    changes = rules.contact.changes(plays.boards, parent, src, tables.landing.take(at), rules)
     for change in changes:
         key[change.rows] += tables.cell_key.take(change.cells) * np.uint64(change.delta % (1 << 64))
-    game, left = game.take(parent), left.take(parent)
+    game, left = see.game.take(option), left.take(option)
     if merge:
         rows = distinct(key + game.astype(np.uint64) * tables.game_key)
         changes = [kept for change in changes if (kept := among(change, rows, key.size)).rows.size]
-        parent, src, dst, key, game, left = (a.take(rows) for a in (parent, src, dst, key, game, left))
-    boards = moved(parents, parent, src, dst, changes)
+        parent, src, at, key, game, left = (a.take(rows) for a in (parent, src, at, key, game, left))
+    boards, mine = moved(plays, parent, src, tables.landing.take(at), changes)
     outcome = rules.scoring.outcome(boards, rules)
     left[outcome >= 0] = 0
     allowed = tables.falling.take(src) if ordered else np.full(src.size, ALL_SLOTS)
-    return Plays(boards, game, key, left, allowed, outcome)
+    return Plays(boards, mine, game, key, left, allowed, outcome)
 
 
 def among(change: Change, rows: Rows, size: int) -> Change:
@@ -213,16 +219,19 @@ def among(change: Change, rows: Rows, size: int) -> Change:
     return Change(to[kept], change.cells[kept], change.delta)
 
 
-def moved(parents: Boards, parent: Rows, src: Slots, dst: Slots, changes: list[Change]) -> Boards:
-    """(M, 2, SLOTS) boards after one step src -> dst from each parent."""
-    boards = parents.take(parent, axis=0)
+def moved(plays: Plays, parent: Rows, src: Slots, dst: Slots, changes: list[Change]) -> tuple[Boards, Words]:
+    """(M, 2, SLOTS) boards and (M,) words of my slots after one step src -> dst from each parent."""
+    boards = plays.boards.take(parent, axis=0)
     flat = boards.reshape(-1)
     base = np.arange(0, boards.size, CELLS)
-    flat[base + src] -= 1
+    at = base + src
+    held = flat.take(at) - np.int8(1)
+    flat[at] = held
     flat[base + dst] += 1
     for change in changes:
         flat[change.rows * CELLS + change.cells] += np.int8(change.delta)
-    return boards
+    emptied = (held == 0).astype(np.uint32) << src.astype(np.uint32)
+    return boards, (plays.mine.take(parent) & ~emptied) | (np.uint32(1) << dst.astype(np.uint32))
 
 
 # -- a tier -----------------------------------------------------------------------------------------------
@@ -234,6 +243,7 @@ def grow(start: Boards, pending: Codes, rules: Ruleset, *, pairs: bool) -> Plays
     size = len(start)
     layer = Plays(
         start,
+        pack(start > 0)[:, MINE],
         np.arange(size, dtype=np.int32),
         np.zeros(size, np.uint64),
         q.full.take(pending),
@@ -254,8 +264,7 @@ def standing(plays: Plays, start: Boards, pending: Codes, rules: Ruleset, *, har
     formations = [formation for formation in rules.formations if formation.hard is hard]
     if not formations or not plays.game.size:
         return plays
-    code = pending.take(plays.game)
-    see = Sight(rules=rules, boards=plays.boards, start=start, game=plays.game, code=code, die=np.zeros_like(plays.allowed))
+    see = plays.see(np.arange(plays.game.size), np.zeros_like(plays.mine), start, pending, rules)
     bad = formations[0].bad(see)
     for formation in formations[1:]:
         bad = bad | formation.bad(see)
@@ -268,12 +277,18 @@ def worthiest(layers: list[Plays], start: Boards, pending: Codes, rules: Ruleset
     best = np.full(len(start), -128, np.int8)
     for layer, worth in zip(layers, worths, strict=True):
         np.maximum.at(best, layer.game, worth)
-    kept = []
-    for layer, worth in zip(layers, worths, strict=True):
-        rows = np.flatnonzero(worth == best.take(layer.game))
-        if rows.size:
-            kept.append(layer if rows.size == layer.game.size else layer.take(rows))
-    return once(avoiding(joined(kept), start, pending, rules), pending, rules)
+    kept = [np.flatnonzero(worth == best.take(layer.game)) for layer, worth in zip(layers, worths, strict=True)]
+    if any(not formation.hard for formation in rules.formations):
+        best_plays = joined([layer.take(rows) for layer, rows in zip(layers, kept, strict=True)])
+        layers = [avoiding(best_plays, start, pending, rules)]
+        kept = [np.arange(layers[0].game.size)]
+    once(layers, kept, pending, rules)
+    parts = [
+        layer if rows.size == layer.game.size else layer.take(rows)
+        for layer, rows in zip(layers, kept, strict=True)
+        if rows.size
+    ]
+    return joined(parts)
 
 
 def worth_of_rows(plays: Plays, start: Boards, pending: Codes, rules: Ruleset) -> npt.NDArray[np.int8]:
@@ -294,23 +309,30 @@ def avoiding(plays: Plays, start: Boards, pending: Codes, rules: Ruleset) -> Pla
     return joined([good, plays.take(np.flatnonzero(~has_good.take(plays.game)))])
 
 
-def once(plays: Plays, pending: Codes, rules: Ruleset) -> Plays:
-    """Each result once, also where plays of different length meet.
+def once(layers: list[Plays], kept: list[Rows], pending: Codes, rules: Ruleset) -> None:
+    """Thin out the `kept` rows of each layer to one row a result, also where plays of different length meet.
 
     Complete plays that do not end the game were merged as they grew and meet no others, unless
-    stopping early is allowed.
+    stopping early is allowed; so only few rows are looked at.
     """
     q, tables = queues_of(rules), tables_of(rules)
-    at = pending.take(plays.game).astype(np.intp) * LEFTS + plays.left
-    may_meet = (q.worth.reshape(-1).take(at) != COMPLETE) | (plays.outcome >= 0) | (rules.must_play == "none")
-    doubtful = np.flatnonzero(may_meet)
-    if not doubtful.size:
-        return plays
-    follower = np.where(plays.outcome >= 0, -1, q.next.reshape(-1).take(at)).astype(np.uint64)
-    key = plays.key + plays.game.astype(np.uint64) * tables.game_key + follower * tables.cell_key[0]
-    kept = ~may_meet
-    kept[doubtful[distinct(key.take(doubtful))]] = True
-    return plays.take(np.flatnonzero(kept))
+    doubts, keys = [], []
+    for layer, rows in zip(layers, kept, strict=True):
+        game, outcome = layer.game.take(rows), layer.outcome.take(rows)
+        at = pending.take(game).astype(np.intp) * LEFTS + layer.left.take(rows)
+        may_meet = (outcome >= 0) | (q.worth.reshape(-1).take(at) != COMPLETE) | (rules.must_play == "none")
+        doubt = np.flatnonzero(may_meet)
+        follower = np.where(outcome.take(doubt) >= 0, -1, q.next.reshape(-1).take(at.take(doubt))).astype(np.uint64)
+        key = layer.key.take(rows.take(doubt)) + game.take(doubt).astype(np.uint64) * tables.game_key
+        doubts.append(doubt)
+        keys.append(key + follower * tables.cell_key[0])
+    is_kept = np.zeros(sum(key.size for key in keys), np.bool_)
+    is_kept[distinct(np.concatenate(keys))] = True
+    for index, doubt in enumerate(doubts):
+        surplus = doubt[~is_kept[: doubt.size]]
+        is_kept = is_kept[doubt.size :]
+        if surplus.size:
+            kept[index] = np.delete(kept[index], surplus)
 
 
 # -- a decision -------------------------------------------------------------------------------------------
@@ -411,9 +433,7 @@ def _afterstates(boards: Boards, pending: Codes, rules: Ruleset) -> Afterstates:
     return in_order(found, len(boards), rules)
 
 
-def in_order(
-    found: list[tuple[Boards, Games, Codes, Flags, Outcomes]], size: int, rules: Ruleset
-) -> Afterstates:
+def in_order(found: list[tuple[Boards, Games, Codes, Flags, Outcomes]], size: int, rules: Ruleset) -> Afterstates:
     """Rows sorted by game, each turned to the view of whoever acts next, memory written."""
     boards, game, pending, passed, outcome = (
         arrays[0] if len(arrays) == 1 else np.concatenate(arrays) for arrays in zip(*found, strict=True)

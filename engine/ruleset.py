@@ -41,7 +41,14 @@ Roll = tuple[int, int]
 Setup = Literal["hand", "head"] | tuple[tuple[int, int], ...]  # or (slot, checkers) pairs
 
 
-class RulesError(ValueError):
+class InputError(ValueError):
+    """Something that a person gave is wrong; the message names the place and what would be right.
+
+    Command lines print it as one line and exit with 2.
+    """
+
+
+class RulesError(InputError):
     """A ruleset contradicts itself; the message names the field and what would be right."""
 
 
@@ -60,36 +67,52 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sight:
-    """What a part may look at: M positions inside a decision, and where each decision began."""
+    """What a part may look at: M positions inside a decision, and where each decision began.
+
+    Everything is worked out when first asked for, so a part that asks little costs little.
+    """
 
     rules: Ruleset
-    boards: Boards  # (M, 2, SLOTS), the chooser is MINE
+    reached: Boards  # (R, 2, SLOTS), positions reached by plays, the chooser is MINE
+    row: Rows  # (M,), which of them each position is
+    mine: Words  # (M,), the slots that hold a checker of mine which may move, as far as pins go
     start: Boards  # (N, 2, SLOTS), where the decisions began
     game: npt.NDArray[np.int32]  # (M,), which of them a position belongs to
     code: npt.NDArray[np.int8]  # (M,), the queue being played
     die: Words  # (M,), the number being played; zero where no step is asked for
 
     @cached_property
-    def mine(self) -> Words:
-        """(M,) words: the slots that hold a checker of mine which may move, as far as pins go."""
-        return np.ascontiguousarray(pack(self.boards > 0)[:, MINE])
-
-    @cached_property
-    def pinned(self) -> Words:
-        """(M,) words: the points on which a checker of mine is pinned."""
-        return np.ascontiguousarray(pack(self.boards < 0)[:, MINE])
+    def boards(self) -> Boards:
+        """(M, 2, SLOTS): the positions, the chooser is MINE."""
+        return self.reached.take(self.row, axis=0)
 
     @cached_property
     def before(self) -> Boards:
         """(M, 2, SLOTS): the position in which the decision began, for each row."""
         return self.start.take(self.game, axis=0)
 
+    @cached_property
+    def pinned(self) -> Words:
+        """(M,) words: the points on which a checker of mine is pinned."""
+        return np.ascontiguousarray(pack(self.boards < 0)[:, MINE])
+
     def theirs(self, least: int) -> Words:
         """(M,) words in MY count: the points on which the opponent has `least` free checkers or more."""
         return self.rules.mirrored(self.boards >= least)
 
+    def theirs_before(self, least: int) -> Words:
+        """(M,) words in MY count: the same as the decision began; cheaper, for what no step of mine changes."""
+        return self.rules.mirrored(self.start >= least).take(self.game)
 
-class Contact(Protocol):
+
+class Part(Protocol):
+    """A rule with behaviour; it can say itself as a rulebook would."""
+
+    def tell(self, rules: Ruleset) -> str:
+        """The rule in one or two sentences, with its numbers."""
+
+
+class Contact(Part, Protocol):
     """What happens where the two sides meet on a point."""
 
     @property
@@ -100,32 +123,39 @@ class Contact(Protocol):
     def pins(self) -> bool: ...
     def opens(self, see: Sight) -> Words:
         """(M,) words: points of my count where I may land."""
+
     def enters(self, see: Sight, opens: Words) -> Words:
         """(M,) words: points of my count where I may enter."""
+
     def changes(self, boards: Boards, row: Rows, src: Slots, dst: Slots, rules: Ruleset) -> list[Change]:
         """What the steps src -> dst, taken from boards[row], do to the opponent's checkers."""
+
     def remember(self, boards: Boards, passed: Flags, rules: Ruleset) -> None:
         """Update memory slots in place, after the view has turned where `passed`."""
 
 
-class Turn(Protocol):
+class Turn(Part, Protocol):
     """Which queue of numbers a roll gives."""
 
     @property
     def memory(self) -> tuple[str, ...]: ...
     def program(self, roll: Roll, early: bool, rules: Ruleset) -> Queue:
         """The queue that a roll (larger number first) gives; `early` as `is_early` judged."""
+
     def named(self, number: int, rules: Ruleset) -> Queue:
         """The queue of a named double."""
+
     def incomplete(self, left: tuple[int, ...], rest: Queue) -> tuple[Queue, bool]:
         """What follows a tier of which `left` was not played, and whether the turn passes."""
+
     def is_early(self, boards: Boards, rules: Ruleset) -> Flags:
         """(M,) flags: does the roll about to be thrown count as an early one for MINE?"""
+
     def remember(self, boards: Boards, passed: Flags, rules: Ruleset) -> None:
         """Update memory slots in place, after the view has turned where `passed`."""
 
 
-class Limit(Protocol):
+class Limit(Part, Protocol):
     """A ban on single steps."""
 
     @property
@@ -134,7 +164,7 @@ class Limit(Protocol):
         """(M,) words: what is left of the slots a checker may leave with `see.die`."""
 
 
-class Formation(Protocol):
+class Formation(Part, Protocol):
     """A ban on positions, judged where a play ends."""
 
     @property
@@ -143,7 +173,7 @@ class Formation(Protocol):
         """(M,) flags: `see.boards` may not be left standing."""
 
 
-class Bearing(Protocol):
+class Bearing(Part, Protocol):
     """How checkers are borne off."""
 
     @property
@@ -152,22 +182,24 @@ class Bearing(Protocol):
         """May `die` bear off from `point`, when my checkers at home stand on `held`?"""
 
 
-class Scoring(Protocol):
+class Scoring(Part, Protocol):
     """When a game is over, and what it pays."""
 
     @property
     def order_matters(self) -> bool: ...
     def payoffs(self, rules: Ruleset) -> tuple[int, ...]:
         """Points of every outcome for the side that reads it, best first, antisymmetric."""
+
     def outcome(self, boards: Boards, rules: Ruleset) -> Outcomes:
         """(M,) int8: which outcome MINE has reached by the step just made; -1 where the game goes on."""
 
 
-class Binding(Protocol):
+class Binding(Part, Protocol):
     """An event between two turns that opens a closed board."""
 
     def is_due(self, boards: Boards, rules: Ruleset) -> Flags:
         """(M,) flags: MINE, whose turn ends, has to open a point."""
+
     def stripped(self, held: Counts) -> Counts:
         """(M,) int8: how many of the `held` checkers of the opened point go to the bar."""
 
@@ -220,7 +252,9 @@ class Ruleset:
         if total != self.checkers:
             raise RulesError(f"setup has {total} checkers, checkers={self.checkers}")
         if self.hand + len(self.memory) >= NOWHERE:
-            raise RulesError(f"the parts remember {len(self.memory)} things, there is room for {NOWHERE - self.hand - 1}")
+            raise RulesError(
+                f"the parts remember {len(self.memory)} things, there is room for {NOWHERE - self.hand - 1}"
+            )
         if self.track == "contrary":
             self._refuse_shared_points()
 

@@ -22,6 +22,15 @@ class Race:
     points: tuple[int, ...] = (1, 2, 3)
     order_matters: Literal[False] = False
 
+    def tell(self, rules: Ruleset) -> str:
+        """Winning and paying as sentences."""
+        text = f"The first to bear off all checkers wins {self.points[0]}"
+        if len(self.points) > 1:
+            text += f", or {self.points[1]} (gammon) if the loser has borne off none"
+        if len(self.points) > 2:
+            text += f", or {self.points[2]} (backgammon) if he also has a checker on the bar or in his start quarter"
+        return text + "."
+
     def payoffs(self, rules: Ruleset) -> tuple[int, ...]:
         """Best win first, heaviest loss last."""
         return tuple(reversed(self.points)) + tuple(-points for points in self.points)

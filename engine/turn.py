@@ -18,6 +18,11 @@ class PlainTurn:
     times: Literal[2, 4] = 4
     memory: tuple[str, ...] = ()
 
+    def tell(self, rules: Ruleset) -> str:
+        """Doubles as a sentence."""
+        how = "four times" if self.times == 4 else "twice, each die once"
+        return f"Each number of a roll is one step; a double's number is played {how}."
+
     def program(self, roll: Roll, early: bool, rules: Ruleset) -> Queue:
         """The two numbers, the larger first, or the double's number so many times."""
         large, small = roll

@@ -13,12 +13,12 @@ from engine.bearing import FreeBearing, StandardBearing
 from engine.binding import BindTheTables
 from engine.contact import Hit, HomeGate
 from engine.options import apply
-from engine.ruleset import Ruleset
+from engine.ruleset import InputError, Ruleset
 from engine.scoring import Race
 from engine.turn import PlainTurn
 
 
-class UnknownVariant(ValueError):
+class UnknownVariant(InputError):
     """No documented game has this name; the message offers the nearest."""
 
 

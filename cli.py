@@ -1,0 +1,67 @@
+"""What every command line of the project shares: one line and exit code 2 on bad input."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from engine.ruleset import InputError
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that answers bad input with one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the one line."""
+        raise InputError(f"{self.prog}: {message}; see {self.prog} --help")
+
+
+def house_rules(settings: Sequence[str]) -> dict[str, str]:
+    """`rules.KEY=VALUE` arguments as option -> value.
+
+    Raises:
+        InputError: an argument of another form.
+    """
+    rules: dict[str, str] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        section, dot, name = key.partition(".")
+        if section != "rules" or not dot or not equals or not name:
+            raise InputError(f"{setting!r}: must be rules.KEY=VALUE, such as rules.checkers=3")
+        if name in rules:
+            raise InputError(f"rules.{name}: set twice")
+        rules[name] = value
+    return rules
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """A type for arguments: a whole number not below `least`."""
+
+    def number(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{text} is below {least}")
+        return value
+
+    return number
+
+
+def run(main: Callable[[], int]) -> NoReturn:
+    """Exit with what `main` returns; bad input ends with one line and 2, Ctrl-C with 130."""
+    try:
+        code = main()
+        sys.stdout.flush()
+    except InputError as error:
+        print(str(error).replace("\n", " "), file=sys.stderr)
+        code = 2
+    except KeyboardInterrupt:
+        code = 130
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        sys.stderr.close()
+        code = 0
+    sys.exit(code)
