@@ -49,7 +49,7 @@ class Hit:
     """Two checkers close a point; a lone one that is landed on goes to the bar."""
 
     gate: HomeGate | None = None
-    pins: Literal[False] = False
+    fate: Literal["bar"] = "bar"
 
     @property
     def memory(self) -> tuple[str, ...]:

@@ -120,7 +120,8 @@ class Contact(Part, Protocol):
     @property
     def order_matters(self) -> bool: ...
     @property
-    def pins(self) -> bool: ...
+    def fate(self) -> Literal["bar", "pinned", "safe"]:
+        """What happens to a lone checker that is landed on; safe where nobody may land."""
     def opens(self, see: Sight) -> Words:
         """(M,) words: points of my count where I may land."""
 
@@ -383,7 +384,7 @@ def bears_off(see: Sight) -> Words:
     """(M,) words: the points I may bear off from with this die."""
     rules = see.rules
     away = see.mine & rules.away_words
-    if rules.contact.pins:
+    if rules.contact.fate == "pinned":
         away = away | (see.pinned if not rules.bearing.while_pinned else see.pinned & rules.away_words)
     words = np.zeros_like(see.mine)
     ready = np.flatnonzero(away == 0)

@@ -1,0 +1,48 @@
+"""What an agent is, and how a row is picked by score."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.plays import Afterstates
+from engine.ruleset import InputError
+from engine.slots import Keys
+
+Choice = npt.NDArray[np.int64]  # (N,): the row each game takes
+Scores = npt.NDArray[np.float64]  # (M,)
+
+
+class AgentError(InputError):
+    """An agent's spec is wrong, or its file cannot be used; the message says what would be right."""
+
+
+class Agent(Protocol):
+    """A player: afterstates in, one row per game out. It keeps nothing between calls."""
+
+    @property
+    def spec(self) -> str:
+        """The text that makes this agent again."""
+
+    def choose(self, after: Afterstates, noise: Keys) -> Choice:
+        """The row that each game takes.
+
+        Args:
+            after: every legal result of N decisions.
+            noise: (N,) uint64, a random number a game, from its seed, decision and seat; whoever
+                needs chance takes it from here, so that paired games stay paired.
+
+        Returns:
+            (N,) int64, row of game g within `after.start[g]..after.start[g + 1] - 1`.
+        """
+
+
+def least(scores: Scores, after: Afterstates) -> Choice:
+    """The first row with the lowest score of each game; scores (M,) must be exact, not rounded floats."""
+    best = np.minimum.reduceat(scores, after.start[:-1])
+    rows = np.flatnonzero(scores == best.take(after.game))[::-1]
+    choice = np.empty(after.start.size - 1, np.int64)
+    choice[after.game.take(rows)] = rows  # reversed, so that the first of equals is written last
+    return choice

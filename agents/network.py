@@ -1,0 +1,143 @@
+"""The value net: int8 boards and pending in, outcome probabilities out; and reading it from a file."""
+
+from __future__ import annotations
+
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from agents.base import AgentError
+from agents.encoding import COUNTS, ENCODING, encoding_of
+from engine.ruleset import Ruleset
+from engine.slots import Boards, Codes
+from engine.variants import find_ruleset
+
+Values = npt.NDArray[np.float32]  # (M, K)
+ROWS_AT_ONCE = 8192  # a slice whose activations stay in the cache
+FORMAT = "tabula-rasa checkpoint 1"
+
+
+class CheckpointMismatch(AgentError):
+    """A file is no checkpoint, or one of other rules or another encoding."""
+
+
+class ValueNet(nn.Module):
+    """Outcome probabilities of a position, for the side that acts next.
+
+    Thermometers of both rows and the queue enter a ReLU layer that is summed from a table (see
+    `agents.encoding`), then come ordinary layers; the last has one output an outcome (K).
+
+    Args:
+        rules: the ruleset; inputs and outcomes follow from it.
+        hidden: width of each hidden layer.
+    """
+
+    levels: Tensor
+    queues: Tensor
+
+    def __init__(self, rules: Ruleset, hidden: tuple[int, ...]) -> None:
+        super().__init__()
+        self.rules, self.hidden = rules, hidden
+        self.encoding = encoding_of(rules)
+        cells, levels, queue = self.encoding.cells.size, self.encoding.levels.shape[1], self.encoding.queues.shape[1]
+        scale = 1 / np.sqrt(cells * levels)
+        self.board_weight = nn.Parameter(torch.empty(cells, levels, hidden[0]).uniform_(-scale, scale))
+        self.queue_weight = nn.Parameter(torch.empty(queue, hidden[0]).uniform_(-scale, scale))
+        self.bias = nn.Parameter(torch.zeros(hidden[0]))
+        widths = [*hidden, rules.payoffs.size]
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(widths, widths[1:], strict=False))
+        self.register_buffer("levels", torch.from_numpy(self.encoding.levels), persistent=False)
+        self.register_buffer("queues", torch.from_numpy(self.encoding.queues), persistent=False)
+
+    def table(self) -> Tensor:
+        """(R, hidden[0]): the first layer as a table, a row for each (cell, count) and each queue."""
+        board = torch.einsum("vl,clh->cvh", self.levels, self.board_weight).reshape(-1, self.hidden[0])
+        return torch.cat([board, self.queues @ self.queue_weight + self.bias])
+
+    def logits(self, table: Tensor, rows: Tensor, starts: Tensor) -> Tensor:
+        """(M, K) logits of M positions given as rows of `table` that are on."""
+        signal = functional.embedding_bag(rows, table, starts, mode="sum").relu_()
+        for layer in self.layers[:-1]:
+            signal = layer(signal).relu_()
+        return cast(Tensor, self.layers[-1](signal))
+
+    def forward(self, boards: Boards, pending: Codes) -> Tensor:
+        """(M, K) logits of (M, 2, SLOTS) int8 boards and (M,) int8 pending."""
+        rows, starts = self.encoding.active(boards, pending)
+        return self.logits(self.table(), torch.from_numpy(rows), torch.from_numpy(starts))
+
+    def values(self, boards: Boards, pending: Codes) -> Values:
+        """(M, K) float32 outcome probabilities for the side that acts next; rows sum to 1."""
+        with torch.no_grad():
+            table = self.table()
+            values = np.empty((len(pending), self.rules.payoffs.size), np.float32)
+            for low in range(0, len(pending), ROWS_AT_ONCE):
+                part = slice(low, low + ROWS_AT_ONCE)
+                rows, starts = self.encoding.active(boards[part], pending[part])
+                logits = self.logits(table, torch.from_numpy(rows), torch.from_numpy(starts))
+                values[part] = torch.softmax(logits, dim=1).numpy()
+        return values
+
+
+def read_checkpoint(path: str | Path) -> dict[str, Any]:
+    """The plain contents of a checkpoint file, or of the last one of a run folder; executes nothing.
+
+    Raises:
+        CheckpointMismatch: no such file, not one of ours, or of another encoding.
+    """
+    file = Path(path)
+    if file.is_dir():
+        file = file / "checkpoints" / "last.pt"
+    try:
+        contents = torch.load(file, map_location="cpu", weights_only=True)
+    except FileNotFoundError:
+        raise CheckpointMismatch(f"{file}: no such checkpoint") from None
+    except (OSError, RuntimeError, EOFError, ValueError, KeyError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
+        reason = str(error).strip().split("\n")[0][:120]
+        raise CheckpointMismatch(f"{file}: not a readable checkpoint ({type(error).__name__}: {reason})") from None
+    if not isinstance(contents, dict) or contents.get("format") != FORMAT:
+        raise CheckpointMismatch(f"{file}: not a checkpoint of this program ({FORMAT!r} is missing)")
+    if contents.get("encoding") != ENCODING:
+        raise CheckpointMismatch(f"{file}: encoding {contents.get('encoding')}, this program reads {ENCODING}")
+    return contents
+
+
+def network_of(contents: dict[str, Any], place: str | Path) -> ValueNet:
+    """The net of a checkpoint's contents.
+
+    Raises:
+        CheckpointMismatch: something is missing, or of the wrong shape.
+    """
+    try:
+        rules = find_ruleset(contents["variant"], contents["rules"])
+        net = ValueNet(rules, tuple(contents["hidden"]))
+        net.load_state_dict(contents["weights"])
+    except (KeyError, TypeError, RuntimeError, AttributeError) as error:
+        reason = str(error).strip().replace("\n", " ")[:160]
+        raise CheckpointMismatch(f"{place}: damaged checkpoint ({type(error).__name__}: {reason})") from None
+    return net.eval()
+
+
+def load_network(path: str | Path, rules: Ruleset) -> ValueNet:
+    """The net of a checkpoint file or run folder, for games under `rules`.
+
+    Raises:
+        CheckpointMismatch: not readable, or trained under other rules; names the first difference.
+    """
+    net = network_of(read_checkpoint(path), path)
+    theirs, ours = net.rules, rules
+    if (theirs.name, theirs.house) != (ours.name, ours.house):
+        raise CheckpointMismatch(f"{path}: trained for {told(theirs)}, this game is {told(ours)}")
+    return net
+
+
+def told(rules: Ruleset) -> str:
+    """A ruleset in short: its name and the house rules that are set."""
+    return " ".join([rules.name, *(f"rules.{name}={value}" for name, value in rules.house)])

@@ -1,0 +1,65 @@
+"""Playing by a value function: the highest equity after the play."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.base import Choice, Scores, least
+from agents.simple import pips
+from engine.plays import Afterstates
+from engine.ruleset import Ruleset
+from engine.slots import MINE, OFF, THEIRS, Boards, Codes, Keys
+
+EVEN = 1e-6  # equities closer than this are equal: the last bits of a float depend on the batch
+FLOAT_BITS = np.uint64(40)
+
+
+class Evaluator(Protocol):
+    """Something that knows outcome probabilities: a net, an exported policy, an exact table."""
+
+    def values(self, boards: Boards, pending: Codes) -> npt.NDArray[np.float32]:
+        """(M, K) float32 outcome probabilities for the side that acts next."""
+
+
+class ValueAgent:
+    """Takes the play with the highest equity, as `evaluator` sees what follows (0-ply).
+
+    Equal equities: more checkers off, then fewer pips, then the first.
+
+    Args:
+        evaluator: gives outcome probabilities of positions.
+        rules: of the games it plays.
+        spec: the text that makes this agent again.
+        noise: standard deviation of what is added to every equity, in points; for exploring.
+    """
+
+    def __init__(self, evaluator: Evaluator, rules: Ruleset, spec: str, noise: float = 0.0) -> None:
+        self.evaluator, self.rules, self.spec, self.noise = evaluator, rules, spec, noise
+
+    def choose(self, after: Afterstates, noise: Keys) -> Choice:
+        """(N,) rows with the highest equity; forced plays are not looked at."""
+        equity = np.zeros(after.game.size)
+        over = np.flatnonzero(after.outcome >= 0)
+        asked = np.flatnonzero((after.outcome < 0) & (after.counts > 1).take(after.game))
+        equity[over] = self.rules.payoffs.take(after.outcome.take(over))
+        if asked.size:
+            values = self.evaluator.values(after.boards.take(asked, axis=0), after.pending.take(asked))
+            sign = np.where(after.passed.take(asked), -1.0, 1.0)
+            equity[asked] = sign * (values @ self.rules.payoffs)
+        if self.noise:
+            generator = np.random.default_rng(noise[:1].tolist())
+            equity[asked] += generator.normal(scale=self.noise, size=asked.size)
+        return self.best(equity, after)
+
+    def best(self, equity: Scores, after: Afterstates) -> Choice:
+        """(N,) rows with the highest (M,) equity; ties by checkers off, pips, order."""
+        top = np.maximum.reduceat(equity, after.start[:-1])
+        rows = np.flatnonzero(equity >= top.take(after.game) - EVEN)
+        scores = np.full(equity.size, np.inf)
+        chooser = np.where(after.passed.take(rows), THEIRS, MINE)
+        mine = after.boards[rows, chooser]
+        scores[rows] = pips(mine, self.rules) - 1000.0 * mine[:, OFF]
+        return least(scores, after)
