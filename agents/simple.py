@@ -20,6 +20,7 @@ Sides = npt.NDArray[np.int8]  # (M, SLOTS)
 class Random:
     """Any legal play, each equally likely."""
 
+    rules: Ruleset
     spec: str = "random"
 
     def choose(self, after: Afterstates, noise: Keys) -> Choice:

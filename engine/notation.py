@@ -76,10 +76,9 @@ def parse_side(text: str, rules: Ruleset) -> Row:
             raise PositionError(f"item {item!r}: {rules.name} has {rules.checkers} checkers a side")
         if row[slot]:
             raise PositionError(f"item {item!r}: {name} is named twice")
-        if is_pinned and not (rules.contact.pins and count == "1"):
-            why = (
-                "only one checker can be pinned on a point" if rules.contact.pins else "nothing is pinned in this game"
-            )
+        pins = rules.contact.fate == "pinned"
+        if is_pinned and not (pins and count == "1"):
+            why = "only one checker can be pinned on a point" if pins else "nothing is pinned in this game"
             raise PositionError(f"item {item!r}: {why}")
         row[slot] = -1 if is_pinned else int(count)
     total = int(np.abs(row).sum())
