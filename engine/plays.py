@@ -45,6 +45,21 @@ class Afterstates:
         """(N,) int64: how many results each game has."""
         return np.diff(self.start)
 
+    def of(self, games: Rows) -> tuple[Afterstates, Rows]:
+        """The results of some of the games, in this order, and which rows of the whole they are."""
+        counts = self.counts.take(games)
+        start = np.concatenate([[0], np.cumsum(counts)])
+        rows = np.arange(start[-1]) + np.repeat(self.start.take(games) - start[:-1], counts)
+        part = Afterstates(
+            self.boards.take(rows, axis=0),
+            self.pending.take(rows),
+            self.passed.take(rows),
+            self.outcome.take(rows),
+            np.repeat(np.arange(games.size, dtype=np.int32), counts),
+            start,
+        )
+        return part, rows
+
 
 @dataclass(frozen=True, eq=False)
 class Plays:

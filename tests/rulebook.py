@@ -47,7 +47,7 @@ class Result:
 KNOWN_FIELDS = {
     "Ruleset": "name title sources aliases notes house_rules house points checkers setup track opening next_starter "
     "must_play higher_die ply_limit contact turn bearing scoring limits formations binding",
-    "Hit": "gate pins",
+    "Hit": "gate fate",
     "HomeGate": "latched counts_off midturn side",
     "PlainTurn": "times memory",
     "FirstRollEnters": "order_matters",
