@@ -43,7 +43,8 @@ class Duel:
     def points(self) -> npt.NDArray[np.float64]:
         """(pairs,) the first agent's mean points in the two games of each pair."""
         payoffs = np.append(self.rules.payoffs, 0).astype(np.float64)  # -1, a cut game, finds the 0
-        return payoffs[self.outcome].mean(axis=0)
+        points: npt.NDArray[np.float64] = payoffs[self.outcome].mean(axis=0)
+        return points
 
     @property
     def ppg(self) -> float:
@@ -71,7 +72,12 @@ class Duel:
         if points.size < 2 or np.ptp(points) == 0:
             return self.ppg, self.ppg
         found = stats.bootstrap(
-            (points,), np.mean, n_resamples=RESAMPLES, batch=100, method="percentile", rng=np.random.default_rng(self.seed)
+            (points,),
+            np.mean,
+            n_resamples=RESAMPLES,
+            batch=100,
+            method="percentile",
+            rng=np.random.default_rng(self.seed),
         )
         return float(found.confidence_interval.low), float(found.confidence_interval.high)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
+from typing import Any
 
 import numpy as np
 
@@ -110,7 +111,7 @@ def show_rules(rules: Ruleset) -> int:
         reason = option.pointless(rules)
         value = option.read(rules) if reason is None else f"without effect under {reason}"
         print(f"  {option.name:20} {value}")
-        hint = f" [{option.hint}]" if option.values else ""
+        hint = f" [{option.hint}]" if option.values != () else ""
         print(textwrap.fill(option.meaning + hint, 100, initial_indent=" " * 23, subsequent_indent=" " * 23))
     if rules.notes:
         print("\nNotes:")
@@ -145,13 +146,13 @@ def show_legal(rules: Ruleset, position: str, roll: str, as_json: bool) -> int:
     return 0
 
 
-def described(after: Afterstates, rules: Ruleset) -> dict[str, list[object]]:
+def described(after: Afterstates, rules: Ruleset) -> dict[str, Any]:
     """The results of one decision as plain values, the mover's side first in every row."""
     over = after.outcome >= 0
     names = queues_of(rules).names
     sides: list[Boards] = [b[::-1] if p else b for b, p in zip(after.boards, after.passed, strict=True)]
     return {
-        "count": len(sides),  # type: ignore[dict-item]
+        "count": len(sides),
         "afterstates": [format_position(board, rules, memory=False) for board in sides],
         "pending": [None if end else names[code] for end, code in zip(over, after.pending, strict=True)],
         "passed": [None if end else bool(passed) for end, passed in zip(over, after.passed, strict=True)],

@@ -40,7 +40,7 @@ class HomeGate:
         boards = see.boards if self.midturn else see.before
         side = boards[:, MINE if self.side == "hitter" else THEIRS]
         first = OFF if self.counts_off else OFF + 1
-        is_home: Flags = (side[:, first : rules.quarter + 1] > 0).any(axis=1)
+        is_home = np.asarray((side[:, first : rules.quarter + 1] > 0).any(axis=1))
         return is_home | (side[:, rules.memory["latch"]] > 0) if self.latched else is_home
 
 

@@ -17,8 +17,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from engine.queues import Queue, name_of, queues_of
-from engine.ruleset import InputError, Ruleset
+from engine.queues import name_of, queues_of
+from engine.ruleset import InputError, Queue, Ruleset
 from engine.slots import MINE, OFF, SLOTS, THEIRS, Boards
 
 Row = npt.NDArray[np.int8]

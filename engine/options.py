@@ -31,7 +31,7 @@ class Option:
     """One house rule. `pointless` says why it could do nothing in a ruleset, naming the other option."""
 
     name: str
-    values: tuple[str, ...] | type[int]
+    values: tuple[str, ...] | None  # None: a whole number
     meaning: str
     read: Callable[[Ruleset], str]
     write: Callable[[Ruleset, str], Ruleset]
@@ -40,12 +40,12 @@ class Option:
 
     def accepts(self, text: str) -> bool:
         """Is this a value of the option?"""
-        return text.isdigit() if self.values is int else text in self.values
+        return text.isdigit() if self.values is None else text in self.values
 
     @property
     def hint(self) -> str:
         """What a value looks like."""
-        return "a whole number" if self.values is int else ", ".join(self.values)
+        return "a whole number" if self.values is None else ", ".join(self.values)
 
 
 # -- reading and writing the parts ------------------------------------------------------------------
@@ -157,7 +157,7 @@ def _cube_option(name: str, meaning: str) -> Option:
     """An option of the doubling cube: games are cubeless, so it can do nothing."""
     return Option(
         name=name,
-        values=int if name in ("auto_double_limit", "match_length") else ("true", "false"),
+        values=None if name in ("auto_double_limit", "match_length") else ("true", "false"),
         meaning=meaning,
         read=lambda rules: "-",
         write=lambda rules, text: rules,
@@ -262,7 +262,7 @@ OPTIONS: tuple[Option, ...] = (
     *(_cube_option(name, meaning) for name, meaning in CUBE_WORDS.items()),
     Option(
         name="points",
-        values=int,
+        values=None,
         meaning="points of the board, a multiple of four from 8 to 24; home, dice and primes follow",
         read=lambda rules: str(rules.points),
         write=lambda rules, text: rules,  # the size is written at once, by `_resized`
@@ -270,7 +270,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         name="checkers",
-        values=int,
+        values=None,
         meaning="checkers of a side, 1 to 15",
         read=lambda rules: str(rules.checkers),
         write=lambda rules, text: rules,
@@ -286,7 +286,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         name="ply_limit",
-        values=int,
+        values=None,
         meaning="turns after which whoever plays the games cuts one, as truncated",
         read=lambda rules: str(rules.ply_limit),
         write=lambda rules, text: replace(rules, ply_limit=int(text)),
@@ -341,7 +341,7 @@ def _check(name: str, text: str, rules: Ruleset, known: Mapping[str, Option]) ->
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
         raise OptionError(f"rules.{name}: unknown option; did you mean rules.{near[0]}?")
     option = known[name]
-    if option.values and not option.accepts(text):
+    if option.values != () and not option.accepts(text):
         raise OptionError(f"rules.{name}={text}: must be {option.hint}")
 
 

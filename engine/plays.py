@@ -127,13 +127,13 @@ def tables_of(rules: Ruleset) -> Tables:
     for die in range(1, rules.faces + 1):
         for src in range(1, rules.hand + 1):
             landing[die, src] = max(min(src, rules.bar) - die, 0)
-    landing = landing.reshape(-1)
+    flat = landing.reshape(-1)
     source = np.tile(np.arange(SLOTS), rules.faces + 1)
     falling = np.full(SLOTS, ALL_SLOTS, np.uint32)  # the bar is left first and the hand when it likes
     for point in range(1, rules.points + 1):
         falling[point] = (1 << (point + 1)) - 1
     falling[rules.hand] = (1 << (rules.hand + 1)) - 1
-    return Tables(landing, constants[landing] - constants[source], constants[:CELLS], constants[CELLS], falling)
+    return Tables(flat, constants[flat] - constants[source], constants[:CELLS], constants[CELLS], falling)
 
 
 # -- one step -----------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def can_leave(see: Sight) -> Words:
     for limit in rules.limits:
         can = limit.allow(can, see)
     on_bar = see.mine & bit(rules.bar)
-    return np.where(on_bar != 0, can & on_bar, can)
+    return np.where(on_bar != 0, can & on_bar, can).astype(np.uint32, copy=False)
 
 
 def bits_of(words: Words) -> tuple[Rows, Slots]:
@@ -217,7 +217,8 @@ def step(plays: Plays, start: Boards, pending: Codes, rules: Ruleset, *, ordered
     if merge:
         rows = distinct(key + game.astype(np.uint64) * tables.game_key)
         changes = [kept for change in changes if (kept := among(change, rows, key.size)).rows.size]
-        parent, src, at, key, game, left = (a.take(rows) for a in (parent, src, at, key, game, left))
+        parent, src, at = parent.take(rows), src.take(rows), at.take(rows)
+        key, game, left = key.take(rows), game.take(rows), left.take(rows)
     boards, mine = moved(plays, parent, src, tables.landing.take(at), changes)
     outcome = rules.scoring.outcome(boards, rules)
     left[outcome >= 0] = 0

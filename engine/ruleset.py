@@ -116,12 +116,17 @@ class Contact(Part, Protocol):
     """What happens where the two sides meet on a point."""
 
     @property
-    def memory(self) -> tuple[str, ...]: ...
+    def memory(self) -> tuple[str, ...]:
+        """Names of what has to be remembered beyond the checkers, one slot a side each."""
+
     @property
-    def order_matters(self) -> bool: ...
+    def order_matters(self) -> bool:
+        """Can the order of a double's steps change what they lead to?"""
+
     @property
     def fate(self) -> Literal["bar", "pinned", "safe"]:
         """What happens to a lone checker that is landed on; safe where nobody may land."""
+
     def opens(self, see: Sight) -> Words:
         """(M,) words: points of my count where I may land."""
 
@@ -139,7 +144,9 @@ class Turn(Part, Protocol):
     """Which queue of numbers a roll gives."""
 
     @property
-    def memory(self) -> tuple[str, ...]: ...
+    def memory(self) -> tuple[str, ...]:
+        """Names of what has to be remembered beyond the checkers, one slot a side each."""
+
     def program(self, roll: Roll, early: bool, rules: Ruleset) -> Queue:
         """The queue that a roll (larger number first) gives; `early` as `is_early` judged."""
 
@@ -160,7 +167,9 @@ class Limit(Part, Protocol):
     """A ban on single steps."""
 
     @property
-    def order_matters(self) -> bool: ...
+    def order_matters(self) -> bool:
+        """Can the order of a double's steps change what they lead to?"""
+
     def allow(self, can: Words, see: Sight) -> Words:
         """(M,) words: what is left of the slots a checker may leave with `see.die`."""
 
@@ -169,7 +178,9 @@ class Formation(Part, Protocol):
     """A ban on positions, judged where a play ends."""
 
     @property
-    def hard(self) -> bool: ...
+    def hard(self) -> bool:
+        """Hard: such a play is illegal. Soft: it is avoided where that is possible."""
+
     def bad(self, see: Sight) -> Flags:
         """(M,) flags: `see.boards` may not be left standing."""
 
@@ -178,7 +189,9 @@ class Bearing(Part, Protocol):
     """How checkers are borne off."""
 
     @property
-    def while_pinned(self) -> bool: ...
+    def while_pinned(self) -> bool:
+        """May a side bear off while one of its checkers is pinned?"""
+
     def may_leave(self, point: int, die: int, held: Sequence[int]) -> bool:
         """May `die` bear off from `point`, when my checkers at home stand on `held`?"""
 
@@ -187,7 +200,9 @@ class Scoring(Part, Protocol):
     """When a game is over, and what it pays."""
 
     @property
-    def order_matters(self) -> bool: ...
+    def order_matters(self) -> bool:
+        """Can the order of a double's steps change what they lead to?"""
+
     def payoffs(self, rules: Ruleset) -> tuple[int, ...]:
         """Points of every outcome for the side that reads it, best first, antisymmetric."""
 
@@ -396,5 +411,5 @@ def bears_off(see: Sight) -> Words:
 
 def is_closed_out(boards: Boards, rules: Ruleset) -> Flags:
     """(M,) flags: MINE holds every home point with two or more while THEIRS has a checker on the bar."""
-    is_closed: Flags = (boards[:, MINE, 1 : rules.quarter + 1] >= 2).all(axis=1)
+    is_closed = np.asarray((boards[:, MINE, 1 : rules.quarter + 1] >= 2).all(axis=1))
     return is_closed & (boards[:, THEIRS, rules.bar] > 0)

@@ -51,4 +51,5 @@ def has_run(words: Words, length: int) -> Flags:
     run = words
     for shift in range(1, length):
         run = run & (words >> np.uint32(shift))
-    return run != 0
+    found: Flags = run != 0
+    return found

@@ -131,13 +131,17 @@ def played_positions(rules: Ruleset, count: int, rng: np.random.Generator) -> Sa
 
 # -- positions thrown at random ---------------------------------------------------------------------------
 
-STYLES = ("anywhere", "anywhere", "outside", "mostly_home", "all_home", "mostly_off", "closed", "on_bar", "in_hand")
+STYLES = (
+    *("anywhere", "anywhere", "outside", "pairs", "stragglers"),
+    *("mostly_home", "all_home", "mostly_off", "last_few", "closed", "on_bar", "in_hand"),
+)
+TIGHT = ["stragglers", "pairs"]  # often one number or the other can be played, not both
+CLOSED_OUT = ["closed", "on_bar"]
 
 
 def thrown_row(rules: Ruleset, style: str, taken: set[int], rng: np.random.Generator) -> Row:
     """One side's checkers, in one of the styles, on no point that is `taken`."""
     home = book.quarter(rules)
-    row = [0] * (book.hand(rules) + 1)
     free = [point for point in range(1, rules.points + 1) if point not in taken]
     at_home = [point for point in free if point <= home]
     stocks = [book.OFF, book.bar(rules)] + [book.hand(rules)] * (rules.setup == "hand")
@@ -146,30 +150,36 @@ def thrown_row(rules: Ruleset, style: str, taken: set[int], rng: np.random.Gener
         free = [point for point in free if point > home]
     held = list(rng.permutation(free)[: rng.integers(1, rules.points // 2 + 1)])  # few stacks, or many blots
     some = [*held, *stocks] if rng.random() < 0.5 else held or stocks
-    usual = {
-        "mostly_home": at_home,
-        "all_home": [*at_home, book.OFF],
-        "mostly_off": [book.OFF],
-        "closed": at_home,
-        "on_bar": [book.bar(rules)],
-        "in_hand": stocks[-1:],
-    }.get(style, [])
-    share = {"all_home": 1.0, "on_bar": 0.25, "closed": 0.25}.get(style, rng.choice([0.75, 0.9, 0.95]))
-    left = rules.checkers
-    for point in at_home if style == "closed" else []:
-        if left >= 2:
-            row[point] += 2
-            left -= 2
-    for _ in range(left):
-        row[int(rng.choice(usual if usual and rng.random() < share else some))] += 1
+    usual, share = {  # most checkers stand there, the others are among `some`
+        "stragglers": (at_home[:2] or stocks[:1], 1.0),
+        "mostly_home": (at_home, 0.9),
+        "all_home": ([*at_home, book.OFF], 1.0),
+        "mostly_off": ([book.OFF], 0.9),
+        "last_few": ([book.OFF], 1.0),
+        "closed": (at_home, 0.3),
+        "on_bar": ([book.bar(rules)], 0.2),
+        "in_hand": (stocks[-1:], 0.9),
+    }.get(style, ([], 0.0))
+    firm = {  # these come first
+        "pairs": 2 * held,
+        "stragglers": held[: rng.integers(1, 3)],
+        "closed": 2 * at_home,
+        "last_few": at_home and rng.choice(at_home, 2).tolist(),
+    }
+    row = [0] * (book.hand(rules) + 1)
+    for index in range(rules.checkers):
+        if index < len(firm.get(style, [])):
+            slot = firm[style][index]
+        else:
+            slot = rng.choice(usual if usual and rng.random() < share else some)
+        row[int(slot)] += 1
     if row[book.OFF] == rules.checkers:  # not finished: the last checker was hit
-        row = list(book.moved(tuple(row), book.OFF, book.bar(rules)))
+        return book.moved(tuple(row), book.OFF, book.bar(rules))
     return tuple(row)
 
 
-def thrown_position(rules: Ruleset, rng: np.random.Generator) -> Position:
+def thrown_position(rules: Ruleset, styles: list[str], rng: np.random.Generator) -> Position:
     """Both sides' checkers; a closed board is laid first, so that it finds its points free."""
-    styles = [str(style) for style in rng.choice(STYLES, 2)]
     first = int(styles[1] == "closed" or (rng.random() < 0.5 and styles[0] != "closed"))
     rows: list[Row] = [(), ()]
     rows[first] = thrown_row(rules, styles[first], set(), rng)
@@ -196,7 +206,12 @@ def thrown_positions(rules: Ruleset, count: int, rng: np.random.Generator) -> Sa
     boards = np.zeros((count, 2, SLOTS), np.int8)
     pending = np.zeros(count, np.int8)
     for index in range(count):
-        position = thrown_position(rules, rng)
+        styles = [str(style) for style in rng.choice(STYLES, 2)]
+        if index % 4 == 0:
+            styles = TIGHT
+        elif index % 4 == 1 and (rules.binding or rules.formations):
+            styles = rng.permutation(CLOSED_OUT).tolist()
+        position = thrown_position(rules, styles, rng)
         boards[index, 0, : len(position.mine)] = position.mine
         boards[index, 1, : len(position.theirs)] = position.theirs
         pending[index] = engine.queues_of(rules).code(thrown_queue(rules, position, rng))

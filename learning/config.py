@@ -1,0 +1,211 @@
+"""The config of a run: TOML into pydantic models. Every key, its type, default and one line stand here."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+
+from engine.ruleset import InputError
+
+
+class ConfigError(InputError):
+    """A config file or a setting on the command line is wrong; the message names file, key and what would be right."""
+
+
+def _falls_into_place(value: float | list[tuple[float, float]]) -> float | list[tuple[float, float]]:
+    """A schedule's progress values rise from 0 to 1."""
+    if isinstance(value, list):
+        progress = [point[0] for point in value]
+        if not progress or progress != sorted(progress) or progress[0] < 0 or progress[-1] > 1:
+            raise ValueError("a schedule is a list of [progress, value] pairs, progress rising within 0..1")
+    return value
+
+
+Schedule = Annotated[float | list[tuple[float, float]], AfterValidator(_falls_into_place)]
+
+
+def at(schedule: float | list[tuple[float, float]], progress: float) -> float:
+    """The value of a schedule at a progress of 0..1 through the budget: constant, or linear between its points."""
+    if isinstance(schedule, list):
+        return float(np.interp(progress, [p for p, _ in schedule], [v for _, v in schedule]))
+    return schedule
+
+
+class Section(BaseModel):
+    """What all sections share: unknown keys are refused, numbers are not taken from text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True)
+
+
+class Net(Section):
+    """The value net."""
+
+    hidden: list[Annotated[int, Field(ge=1)]] = Field(
+        [128, 128], min_length=1, description="width of each hidden layer"
+    )
+
+
+class SelfPlay(Section):
+    """The games the net plays against itself."""
+
+    batch: int = Field(2000, ge=1, le=65_536, description="games at once")
+    plies: int = Field(8, ge=1, description="decisions in each game before the net learns from them")
+    noise: float = Field(0.0, ge=0, description="standard deviation added to equities while choosing, in points")
+
+
+class Td(Section):
+    """Targets."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True, populate_by_name=True)
+    lambda_: Schedule = Field(
+        [(0.0, 0.9), (0.5, 0.9), (1.0, 0.4)],
+        alias="lambda",
+        description="weight of longer returns, 0 (one decision) to 1 (outcome only); may be a schedule",
+    )
+
+
+class Optimizer(Section):
+    """Adam."""
+
+    rate: Schedule = Field(
+        [(0.0, 0.003), (1.0, 0.00002)], description="learning rate; decays over the budget; may be a schedule"
+    )
+    minibatch: int = Field(500, ge=1, description="positions a step")
+    epochs: int = Field(1, ge=1, description="passes over the positions of an update")
+
+
+class Run(Section):
+    """How long a run is, and what it leaves behind. The budget that is used up first ends the run."""
+
+    name: str = Field("", description="folder in runs/; empty: the name of the config file")
+    updates: int | None = Field(None, ge=1, description="budget: updates of the net")
+    games: int | None = Field(None, ge=1, description="budget: finished games")
+    plies: int | None = Field(None, ge=1, description="budget: turns played, over all games")
+    minutes: float | None = Field(None, gt=0, description="budget: minutes")
+    save_minutes: float | None = Field(5.0, gt=0, description="minutes between checkpoints")
+    save_updates: int | None = Field(None, ge=1, description="updates between checkpoints")
+    threads: int = Field(0, ge=0, description="threads of the net; 0: all cores")
+
+
+class Evaluate(Section):
+    """Games against fixed opponents."""
+
+    opponents: list[str] = Field(["random", "pips"], description="agents, as evaluate.py writes them")
+    games: int = Field(2000, ge=2, description="games against each, in pairs with shared dice")
+    minutes: float | None = Field(
+        None, gt=0, description="minutes between evaluations during the run; none: at its end"
+    )
+
+
+class Config(Section):
+    """A whole run."""
+
+    variant: str = Field(description="a game that `python -m engine list` prints")
+    seed: int = Field(0, ge=0, description="of dice, weights and minibatches")
+    rules: dict[str, StrictBool | StrictInt | StrictStr] = Field(
+        {}, description="house rules, see `python -m engine show VARIANT`"
+    )
+    net: Net = Net()
+    selfplay: SelfPlay = SelfPlay()
+    td: Td = Td()
+    optimizer: Optimizer = Optimizer()
+    run: Run = Run()
+    evaluate: Evaluate = Evaluate()
+
+
+def load_config(path: Path, settings: Sequence[str] = ()) -> Config:
+    """The config of a TOML file, with `section.key=value` settings from the command line on top.
+
+    Raises:
+        ConfigError: no such file, not TOML, an unknown key, a wrong type or range, or no budget.
+    """
+    try:
+        tree = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such config; those that come with the program are in configs/") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read ({error})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not TOML: {error}") from None
+    for setting in settings:
+        _override(tree, setting)
+    try:
+        config = Config.model_validate(tree)
+    except ValidationError as error:
+        raise ConfigError(f"{path}: {_first_problem(error)}") from None
+    if not config.run.name:
+        config = config.model_copy(update={"run": config.run.model_copy(update={"name": path.stem})})
+    if all(limit is None for limit in (config.run.updates, config.run.games, config.run.plies, config.run.minutes)):
+        raise ConfigError(f"{path}: run: no budget; set run.updates, run.games, run.plies or run.minutes")
+    return config
+
+
+def _override(tree: dict[str, Any], setting: str) -> None:
+    """Write one `section.key=value` into the tree; the value is read as TOML, or else as plain text."""
+    name, equals, text = setting.partition("=")
+    if not equals or not name:
+        raise ConfigError(f"{setting!r}: must be KEY=VALUE, such as run.minutes=3 or seed=7")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    *sections, key = name.split(".")
+    place = tree
+    for section in sections:
+        place = place.setdefault(section, {})
+        if not isinstance(place, dict):
+            raise ConfigError(f"{setting!r}: {section} is a value, not a section")
+    place[key] = value
+
+
+def _first_problem(error: ValidationError) -> str:
+    """The first problem of a validation as `section.key: what is wrong; what would be right`."""
+    problem = error.errors()[0]
+    place = ".".join(str(part) for part in problem["loc"] if not (isinstance(part, str) and "[" in part))
+    place = place.removesuffix(".float")
+    if problem["type"] == "extra_forbidden":
+        *sections, key = place.split(".")
+        known = [name.rsplit(".", 1)[-1] for name, _ in keys() if name.split(".")[:-1] == sections]
+        if not sections:
+            known += [name for name, field in Config.model_fields.items() if isinstance(field.annotation, type)]
+        near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
+        return f"{place}: unknown key; did you mean {near[0]!r}?" if near else f"{place}: unknown key"
+    if problem["type"] == "missing":
+        return f"{place}: missing; it must be given"
+    return f"{place}: {problem['msg'].removeprefix('Value error, ')}, not {problem['input']!r}"
+
+
+def keys() -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Every key of a config, as `section.key`, with its type, default and one line."""
+    for name, field in Config.model_fields.items():
+        model = field.annotation
+        if isinstance(model, type) and issubclass(model, Section):
+            for key, inner in model.model_fields.items():
+                yield f"{name}.{inner.alias or key}", _described(inner)
+        else:
+            yield name, _described(field)
+
+
+def _described(field: Any) -> tuple[str, str, str]:
+    """Type, default and description of a field, as text."""
+    text = str(field.annotation) if not isinstance(field.annotation, type) else field.annotation.__name__
+    for long, short in (
+        ("typing.", ""),
+        ("NoneType", "none"),
+        (" | None", ""),
+        ("list[tuple[float, float]]", "schedule"),
+    ):
+        text = text.replace(long, short)
+    if "Annotated[int" in text:
+        text = "list of int"
+    elif text.startswith("dict"):
+        text = "table"
+    default = field.get_default()
+    shown = "required" if field.is_required() else "none" if default is None else str(default)
+    return text, shown.replace("(", "[").replace(")", "]"), field.description or ""

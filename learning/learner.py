@@ -1,0 +1,118 @@
+"""The net, its optimizer and its schedules; one update from one trajectory."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from agents.network import ValueNet
+from agents.value import ValueAgent
+from engine.ruleset import Ruleset
+from learning.config import Config, Run, at
+from learning.selfplay import Trajectory
+from learning.targets import Values, lambda_targets, one_hot
+
+
+@dataclass
+class Counters:
+    """What a run has done so far; the budget is measured in it."""
+
+    updates: int = 0
+    games: int = 0
+    plies: int = 0
+    seconds: float = 0.0
+    truncated: int = 0
+
+    def progress(self, run: Run) -> float:
+        """How far the run is through its budget, 0..1: the budget that is nearest its end counts."""
+        used = {"updates": self.updates, "games": self.games, "plies": self.plies, "minutes": self.seconds / 60}
+        limits = {"updates": run.updates, "games": run.games, "plies": run.plies, "minutes": run.minutes}
+        return min(max(used[name] / limit for name, limit in limits.items() if limit is not None), 1.0)
+
+
+class Learner:
+    """A value net that learns from trajectories.
+
+    Args:
+        rules: of the games.
+        config: of the run; net, td and optimizer are read from it, and the seed.
+    """
+
+    def __init__(self, rules: Ruleset, config: Config) -> None:
+        torch.manual_seed(config.seed)
+        self.rules, self.config = rules, config
+        self.net = ValueNet(rules, tuple(config.net.hidden))
+        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=1.0)
+        self.generator = np.random.default_rng(config.seed)
+        self.counters = Counters()
+        self._clock = time.perf_counter()
+
+    @property
+    def progress(self) -> float:
+        """How far the run is through its budget, 0..1."""
+        return self.counters.progress(self.config.run)
+
+    @property
+    def rate(self) -> float:
+        """The learning rate now."""
+        return at(self.config.optimizer.rate, self.progress)
+
+    @property
+    def lambda_(self) -> float:
+        """The weight of longer returns now."""
+        return at(self.config.td.lambda_, self.progress)
+
+    def agent(self) -> ValueAgent:
+        """The net as a player that explores as the config says."""
+        return ValueAgent(self.net, self.rules, "self", self.config.selfplay.noise)
+
+    def targets(self, trajectory: Trajectory) -> Values:
+        """(T, N, K) float32: what the positions of a trajectory should have predicted."""
+        decisions, games = trajectory.outcome.shape
+        flat = (decisions + 1) * games
+        boards = trajectory.boards.reshape(flat, *trajectory.boards.shape[2:])
+        values = self.net.values(boards, trajectory.pending.reshape(flat)).reshape(decisions + 1, games, -1)
+        outcomes = one_hot(trajectory.outcome, self.rules.payoffs.size)
+        return lambda_targets(values, outcomes, trajectory.passed, self.lambda_)
+
+    def update(self, trajectory: Trajectory, targets: Values) -> float:
+        """Learn from a trajectory; the mean loss, cross-entropy in nats."""
+        size = trajectory.outcome.size
+        boards = trajectory.boards[:-1].reshape(size, *trajectory.boards.shape[2:])
+        pending, wanted = trajectory.pending[:-1].reshape(size), torch.from_numpy(targets.reshape(size, -1))
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate
+        losses = []
+        for _ in range(self.config.optimizer.epochs):
+            order = self.generator.permutation(size)
+            for low in range(0, size, self.config.optimizer.minibatch):
+                rows = order[low : low + self.config.optimizer.minibatch]
+                loss = functional.cross_entropy(self.net(boards[rows], pending[rows]), wanted[rows])
+                self.optimizer.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                self.optimizer.step()
+                losses.append(loss.detach())
+        self._count(trajectory)
+        return float(torch.stack(losses).mean())
+
+    def _count(self, trajectory: Trajectory) -> None:
+        now = time.perf_counter()
+        self.counters.updates += 1
+        self.counters.games += trajectory.games
+        self.counters.plies += trajectory.turns
+        self.counters.truncated += trajectory.truncated
+        self.counters.seconds += now - self._clock
+        self._clock = now
+
+    def state(self) -> dict[str, object]:
+        """Everything that a later learner needs to go on from here, as tensors and plain types."""
+        return {
+            "hidden": list(self.net.hidden),
+            "weights": self.net.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "counters": asdict(self.counters),
+        }
