@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from agents.base import AgentError
-from agents.encoding import COUNTS, ENCODING, encoding_of
+from agents.encoding import ENCODING, encoding_of
 from engine.ruleset import Ruleset
 from engine.slots import Boards, Codes
 from engine.variants import find_ruleset
@@ -52,7 +53,7 @@ class ValueNet(nn.Module):
         self.queue_weight = nn.Parameter(torch.empty(queue, hidden[0]).uniform_(-scale, scale))
         self.bias = nn.Parameter(torch.zeros(hidden[0]))
         widths = [*hidden, rules.payoffs.size]
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(widths, widths[1:], strict=False))
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
         self.register_buffer("levels", torch.from_numpy(self.encoding.levels), persistent=False)
         self.register_buffer("queues", torch.from_numpy(self.encoding.queues), persistent=False)
 

@@ -48,7 +48,7 @@ class Pips:
 
 
 def pips(side: Sides, rules: Ruleset) -> npt.NDArray[np.int64]:
-    """(M,) pips that one side, (M, SLOTS) int8, still has to go; bar and hand count P + 1, pinned checkers like others."""
+    """(M,) pips that one side, (M, SLOTS) int8, still has to go; bar and hand count P + 1."""
     weights = np.arange(side.shape[1])
     weights[rules.hand] = rules.bar
     weights[rules.hand + 1 :] = 0

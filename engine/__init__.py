@@ -5,7 +5,7 @@ from engine.notation import PositionError, format_position, parse_position
 from engine.options import OptionError
 from engine.plays import Afterstates, afterstates
 from engine.queues import queues_of
-from engine.ruleset import InputError, Ruleset, RulesError
+from engine.ruleset import InputError, RulesError, Ruleset
 from engine.variants import VARIANTS, UnknownVariant, find_ruleset
 
 __all__ = [
@@ -17,8 +17,8 @@ __all__ = [
     "OptionError",
     "PositionError",
     "Result",
-    "Ruleset",
     "RulesError",
+    "Ruleset",
     "UnknownVariant",
     "afterstates",
     "find_ruleset",

@@ -157,9 +157,8 @@ class BatchGame:
         outside = (choice < after.start[:-1]) | (choice >= after.start[1:])
         if outside.any():
             game = int(np.argmax(outside))
-            raise IllegalPlay(
-                f"game {game}: row {choice[game]} is not among its rows {after.start[game]}..{after.start[game + 1] - 1}"
-            )
+            low, high = after.start[game], after.start[game + 1] - 1
+            raise IllegalPlay(f"game {game}: row {choice[game]} is not among its rows {low}..{high}")
         passed = after.passed.take(choice)
         outcome = after.outcome.take(choice)
         seat = self.seat ^ self._turned

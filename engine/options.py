@@ -17,7 +17,7 @@ from engine.contact import Hit, HomeGate
 from engine.formations import ClosedBoard
 from engine.limits import FirstRollEnters
 from engine.notation import PositionError, format_side, parse_side
-from engine.ruleset import InputError, Ruleset, RulesError
+from engine.ruleset import InputError, RulesError, Ruleset
 from engine.slots import OFF
 from engine.turn import PlainTurn
 

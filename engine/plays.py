@@ -149,7 +149,8 @@ def can_leave(see: Sight) -> Words:
     for limit in rules.limits:
         can = limit.allow(can, see)
     on_bar = see.mine & bit(rules.bar)
-    return np.where(on_bar != 0, can & on_bar, can).astype(np.uint32, copy=False)
+    leave: Words = np.where(on_bar != 0, can & on_bar, can)
+    return leave
 
 
 def bits_of(words: Words) -> tuple[Rows, Slots]:
