@@ -110,8 +110,7 @@ def main() -> int:
     rules = find_ruleset(config.variant, config.rules)
     for spec in config.evaluate.opponents:
         make_agent(spec, rules)
-    if config.run.threads:
-        torch.set_num_threads(config.run.threads)
+    torch.set_num_threads(config.run.threads)
     folder = new_folder(config.run.name)
     (folder / "config.toml").write_text(tomli_w.dumps(config.model_dump(mode="json", by_alias=True, exclude_none=True)))
     (folder / "run.json").write_text(json.dumps({"command": sys.argv, "torch": torch.__version__}, indent=1))

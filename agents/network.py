@@ -21,6 +21,7 @@ from engine.slots import Boards, Codes
 from engine.variants import find_ruleset
 
 Values = npt.NDArray[np.float32]  # (M, K)
+IMPOSSIBLE = -1e9  # a logit whose probability is exactly 0
 ROWS_AT_ONCE = 8192  # a slice whose activations stay in the cache
 FORMAT = "tabula-rasa checkpoint 1"
 
@@ -70,20 +71,23 @@ class ValueNet(nn.Module):
         return cast(Tensor, self.layers[-1](signal))
 
     def forward(self, boards: Boards, pending: Codes) -> Tensor:
-        """(M, K) logits of (M, 2, SLOTS) int8 boards and (M,) int8 pending."""
+        """(M, K) logits of (M, 2, SLOTS) int8 boards and (M,) int8 pending; impossible outcomes have none."""
+        return self._masked(self.table(), boards, pending)
+
+    def _masked(self, table: Tensor, boards: Boards, pending: Codes) -> Tensor:
         rows, starts = self.encoding.active(boards, pending)
-        return self.logits(self.table(), torch.from_numpy(rows), torch.from_numpy(starts))
+        logits = self.logits(table, torch.from_numpy(rows), torch.from_numpy(starts))
+        possible = self.rules.scoring.possible(boards, self.rules)
+        return logits if possible.all() else logits.masked_fill(torch.from_numpy(~possible), IMPOSSIBLE)
 
     def values(self, boards: Boards, pending: Codes) -> Values:
         """(M, K) float32 outcome probabilities for the side that acts next; rows sum to 1."""
+        values = np.empty((len(pending), self.rules.payoffs.size), np.float32)
         with torch.no_grad():
             table = self.table()
-            values = np.empty((len(pending), self.rules.payoffs.size), np.float32)
             for low in range(0, len(pending), ROWS_AT_ONCE):
                 part = slice(low, low + ROWS_AT_ONCE)
-                rows, starts = self.encoding.active(boards[part], pending[part])
-                logits = self.logits(table, torch.from_numpy(rows), torch.from_numpy(starts))
-                values[part] = torch.softmax(logits, dim=1).numpy()
+                values[part] = torch.softmax(self._masked(table, boards[part], pending[part]), dim=1).numpy()
         return values
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from engine.ruleset import Ruleset
 from engine.slots import MINE, OFF, THEIRS, Boards, Outcomes
@@ -34,6 +35,14 @@ class Race:
     def payoffs(self, rules: Ruleset) -> tuple[int, ...]:
         """Best win first, heaviest loss last."""
         return tuple(reversed(self.points)) + tuple(-points for points in self.points)
+
+    def possible(self, boards: Boards, rules: Ruleset) -> npt.NDArray[np.bool_]:
+        """(M, K) flags: who has a checker off can lose a single game only."""
+        kinds = np.arange(2 * len(self.points))
+        is_single = (kinds == len(self.points) - 1) | (kinds == len(self.points))
+        can_lose_more = boards[:, :, OFF] == 0
+        can_win_more = kinds < len(self.points)
+        return is_single | np.where(can_win_more, can_lose_more[:, THEIRS, None], can_lose_more[:, MINE, None])
 
     def outcome(self, boards: Boards, rules: Ruleset) -> Outcomes:
         """(M,) int8: MINE has borne off everything; which win it is."""

@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
 
 from engine.ruleset import InputError
 
@@ -90,7 +100,7 @@ class Run(Section):
     minutes: float | None = Field(None, gt=0, description="budget: minutes")
     save_minutes: float | None = Field(5.0, gt=0, description="minutes between checkpoints")
     save_updates: int | None = Field(None, ge=1, description="updates between checkpoints")
-    threads: int = Field(0, ge=0, description="threads of the net; 0: all cores")
+    threads: int = Field(1, ge=1, description="threads of the net; more gain little for nets this small")
 
 
 class Evaluate(Section):
@@ -118,6 +128,13 @@ class Config(Section):
     run: Run = Run()
     evaluate: Evaluate = Evaluate()
 
+    @model_validator(mode="after")
+    def _has_a_budget(self) -> Config:
+        run = self.run
+        if all(limit is None for limit in (run.updates, run.games, run.plies, run.minutes)):
+            raise ValueError("run: no budget; set run.updates, run.games, run.plies or run.minutes")
+        return self
+
 
 def load_config(path: Path, settings: Sequence[str] = ()) -> Config:
     """The config of a TOML file, with `section.key=value` settings from the command line on top.
@@ -141,8 +158,6 @@ def load_config(path: Path, settings: Sequence[str] = ()) -> Config:
         raise ConfigError(f"{path}: {_first_problem(error)}") from None
     if not config.run.name:
         config = config.model_copy(update={"run": config.run.model_copy(update={"name": path.stem})})
-    if all(limit is None for limit in (config.run.updates, config.run.games, config.run.plies, config.run.minutes)):
-        raise ConfigError(f"{path}: run: no budget; set run.updates, run.games, run.plies or run.minutes")
     return config
 
 
@@ -176,6 +191,8 @@ def _first_problem(error: ValidationError) -> str:
             known += [name for name, field in Config.model_fields.items() if isinstance(field.annotation, type)]
         near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
         return f"{place}: unknown key; did you mean {near[0]!r}?" if near else f"{place}: unknown key"
+    if not place:
+        return problem["msg"].removeprefix("Value error, ")
     if problem["type"] == "missing":
         return f"{place}: missing; it must be given"
     return f"{place}: {problem['msg'].removeprefix('Value error, ')}, not {problem['input']!r}"
