@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 import zipfile
 from itertools import pairwise
 from pathlib import Path
@@ -101,12 +102,18 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     if file.is_dir():
         file = file / "checkpoints" / "last.pt"
     try:
-        contents = torch.load(file, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():  # about files that are refused anyway
+            warnings.simplefilter("ignore")
+            contents = torch.load(file, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise CheckpointMismatch(f"{file}: no such checkpoint") from None
-    except (OSError, RuntimeError, EOFError, ValueError, KeyError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
+    except pickle.UnpicklingError:
+        raise CheckpointMismatch(
+            f"{file}: not a readable checkpoint: it holds more than tensors and plain values"
+        ) from None
+    except (OSError, RuntimeError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
         reason = str(error).strip().split("\n")[0][:120]
-        raise CheckpointMismatch(f"{file}: not a readable checkpoint ({type(error).__name__}: {reason})") from None
+        raise CheckpointMismatch(f"{file}: not a readable checkpoint ({reason or type(error).__name__})") from None
     if not isinstance(contents, dict) or contents.get("format") != FORMAT:
         raise CheckpointMismatch(f"{file}: not a checkpoint of this program ({FORMAT!r} is missing)")
     if contents.get("encoding") != ENCODING:

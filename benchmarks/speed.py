@@ -13,6 +13,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -35,17 +36,17 @@ from engine.slots import MINE, THEIRS
 
 ROUNDS = 7
 WARM_UP = 60  # decisions; the games are then spread over all phases
-MOST_GAMES = 65_536  # of a BatchGame
 POSITIONS = 20_000  # recorded for the comparison, rounded up to whole batches
 SHORT_GAME = 40  # plies; the recorded games have 95 on average
 CHUNK = 50  # positions a peer works through between two looks at the clock
 REPLAYED = 2_000  # positions for OpenSpiel, whose states can only be made by replaying games
 OPENSPIEL_BAR = 100
 MODULES = {"gnubg-nn": "gnubg_nn", "open-spiel": "pyspiel"}  # of the peers' packages
-NOTE = """Rates are millions of distinct afterstates a second: median (min..max) over {rounds} rounds, one core each. \
-Peers work on the same positions and rolls of whole random games: ours in batches of {batch:,}, theirs one a call from \
-Python; gnubg-nn by moves(); open-spiel by legal_actions() and child(), a double's first halves merged where equal, \
-distinct boards counted before the timing. agree: positions with as many afterstates as ours, a forced pass being one."""
+NOTE = """Thousands of distinct afterstates a second, median (min to max) of {rounds} rounds, on one core of {cores}: \
+{cpu}, Python {python}, numpy {numpy}. Peers: the same positions and rolls of whole random games for both, ours in \
+batches of {batch:,}, theirs one a call from Python; gnubg-nn by moves(), open-spiel by legal_actions() and child(), a \
+double's first halves merged where equal and distinct boards counted before the timing. agree: positions with as many \
+results as ours, a forced pass being one."""
 
 Arrays = dict[str, npt.NDArray[Any]]
 Generate = Callable[[Sequence[Any]], int]  # finds the results of positions in a peer's own form and counts them
@@ -59,7 +60,6 @@ class Lap:
     generator_seconds: float = 0.0  # where more than the generator was timed
     afterstates: int = 0
     plies: int = 0
-    decisions: int = 0
 
 
 Step = Callable[[Lap], None]  # does a piece of work and counts it
@@ -92,7 +92,6 @@ def random_play(rules: Ruleset, batch: int, seed: int) -> Step:
         lap.plies += int(game.plies.sum()) - plies
         game.restart(np.flatnonzero(game.is_over))
         lap.afterstates += after.game.size
-        lap.decisions += batch
 
     for _ in range(WARM_UP):
         step(Lap())
@@ -106,15 +105,15 @@ def record_games(rules: Ruleset, positions: int, seed: int) -> Arrays:
     parts = []
     while len(play):
         after = play.afterstates()
-        dice = queues_of(rules).numbers[play.pending, :2]
-        parts.append({"boards": play.boards, "pending": play.pending, "dice": dice, "counts": after.counts, "game": game})
+        parts.append({"boards": play.boards, "pending": play.pending, "counts": after.counts, "game": game})
         play.step(after, random_rows(after, rng))
         going = np.flatnonzero(~play.is_over)
         play.keep(going)
         game = game[going]
-    record = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    order = np.argsort(record["game"], kind="stable")[:positions]
-    return {name: array[order] for name, array in record.items()}
+    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    order = np.argsort(whole["game"], kind="stable")[:positions]
+    record = {name: array[order] for name, array in whole.items()}
+    return {**record, "dice": queues_of(rules).numbers[record["pending"], :2]}
 
 
 def batches(rules: Ruleset, record: Arrays, batch: int) -> Step:
@@ -136,11 +135,8 @@ def gnubg(record: Arrays) -> tuple[list[Any], list[int], Generate]:
 
     boards = record["boards"][:, [THEIRS, MINE], 1:26].tolist()
     inputs = [(board, *roll) for board, roll in zip(boards, record["dice"].tolist(), strict=True)]
-
-    def generate(chunk: Sequence[Any]) -> int:
-        return sum([len(moves(board, larger, smaller)) for board, larger, smaller in chunk])
-
-    return inputs, [max(generate([position]), 1) for position in inputs], generate  # it lists no forced pass
+    counts = [max(len(moves(*position)), 1) for position in inputs]  # it lists no forced pass
+    return inputs, counts, lambda chunk: sum([len(moves(board, large, small)) for board, large, small in chunk])
 
 
 def openspiel_results(state: Any) -> list[Any]:
@@ -162,13 +158,11 @@ def openspiel(record: Arrays) -> tuple[list[Any], list[int], Generate]:
     import pyspiel
 
     boards, start = record["boards"][:REPLAYED, :, 1:26].tolist(), pyspiel.load_game("backgammon")
-    inputs: list[Any] = []
-    counts: list[int] = []
-    for index, (rows, (larger, smaller)) in enumerate(zip(boards, record["dice"][:REPLAYED], strict=True)):
-        if index == 0 or record["game"][index] != record["game"][index - 1]:
-            state, player = start.new_initial_state(), 0
-        else:
-            state, player = results[tuple(map(tuple, rows[::-1]))], 1 - player
+    is_first = np.diff(record["game"], prepend=-1) != 0
+    inputs, counts, player, results = [], [], 0, dict[Any, Any]()
+    for rows, (larger, smaller), is_new in zip(boards, record["dice"][:REPLAYED], is_first[:REPLAYED], strict=True):
+        player = 0 if is_new else 1 - player
+        state = start.new_initial_state() if is_new else results[tuple(map(tuple, rows[::-1]))]
         rolls = {state.action_to_string(action): action for action in state.legal_actions()}
         state.apply_action(next(rolls[text] for text in rolls if text.endswith(f"(roll: {smaller}{larger})")))
         results = {openspiel_board(result, player): result for result in openspiel_results(state)}
@@ -177,13 +171,13 @@ def openspiel(record: Arrays) -> tuple[list[Any], list[int], Generate]:
     return inputs, counts, lambda chunk: sum([len(openspiel_results(state)) for state in chunk])
 
 
-def serve(package: str, positions: str, seconds: str) -> int:
-    """Be a peer's process: work on the recorded positions for one round and print what came of it."""
+def serve(package: str, positions: str) -> int:
+    """Be a peer's process: for each line of seconds on stdin work on the recorded positions, and print the lap."""
     with np.load(positions) as file:
         record = dict(file)
     inputs, counts, generate = {"gnubg-nn": gnubg, "open-spiel": openspiel}[package](record)
-    lows = range(0, len(inputs), CHUNK)
-    chunks = cycle([(inputs[low : low + CHUNK], sum(counts[low : low + CHUNK])) for low in lows])
+    parts = [slice(low, low + CHUNK) for low in range(0, len(inputs), CHUNK)]
+    chunks = cycle([(inputs[part], sum(counts[part])) for part in parts])
 
     def step(lap: Lap) -> None:
         chunk, distinct = next(chunks)
@@ -192,32 +186,38 @@ def serve(package: str, positions: str, seconds: str) -> int:
         lap.plies += len(chunk)
 
     agree = int((record["counts"][: len(counts)] == counts).sum())
-    facts = {"version": version(package), "positions": len(inputs), "agree": agree}
-    print(json.dumps([facts, asdict(lap_of(step, float(seconds)))]))
+    facts = {"version": version(package), "positions": len(counts), "agree": agree}
+    for line in sys.stdin:
+        print(json.dumps([facts, asdict(lap_of(step, float(line)))]), flush=True)
     return 0
 
 
-def ask(package: str, positions: Path, seconds: float) -> tuple[dict[str, Any], Lap]:
-    """One round of a peer in a new process on one thread: facts about it, and the lap."""
-    command = [sys.executable, __file__, "--peer", package, str(positions), str(seconds)]
-    env = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=env, check=False)
-    if done.returncode:
-        raise InputError(f"{package}: its process ended with {done.returncode}; uninstall it to go without")
-    facts, lap = json.loads(done.stdout)
+def process_of(package: str, positions: Path) -> subprocess.Popen[str]:
+    """A peer's process, on one thread."""
+    command, env = [sys.executable, __file__, "--peer", package, str(positions)], {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+
+
+def ask(process: subprocess.Popen[str], seconds: float) -> tuple[dict[str, Any], Lap]:
+    """One round of a peer: facts about it, and the lap."""
+    print(seconds, file=process.stdin, flush=True)
+    line = process.stdout.readline() if process.stdout else ""
+    if not line:
+        raise InputError("a peer's process ended early; what it said stands above")
+    facts, lap = json.loads(line)
     return facts, Lap(**lap)
 
 
 def figures(laps: Sequence[Lap], others: Sequence[Lap]) -> dict[str, dict[str, float]]:
     """Each rate, and its ratio to that of `others` in the same round: median, min, max."""
     found = {}
-    for clock, work in (("", "afterstates"), ("generator_", "afterstates"), ("", "plies"), ("", "decisions")):
-        if not getattr(laps[0], f"{clock}seconds") or not getattr(laps[0], work):
-            continue
-        here, there = ([getattr(lap, work) / getattr(lap, f"{clock}seconds") for lap in each] for each in (laps, others))
-        ratios = [a / b for a, b in zip(here, there, strict=True)]
-        for name, values in ((f"{clock}{work}_per_s", here), (f"{clock}{work}_ratio", ratios)):
-            found[name] = {"median": median(values), "min": min(values), "max": max(values)}
+    for work, clock in (("afterstates", "seconds"), ("afterstates", "generator_seconds"), ("plies", "seconds")):
+        if getattr(laps[0], clock):
+            here, there = ([getattr(lap, work) / getattr(lap, clock) for lap in each] for each in (laps, others))
+            ratios = [a / b for a, b in zip(here, there, strict=True)]
+            for kind, values in (("", here), ("_ratio", ratios)):
+                spread = {"median": median(values), "min": min(values), "max": max(values)}
+                found[f"{work}_per_{clock[:-1]}{kind}"] = spread
     return found
 
 
@@ -226,45 +226,39 @@ def measure(seconds: int, batch: int, seed: int) -> dict[str, Any]:
     rules, share = find_ruleset("backgammon"), seconds / ROUNDS
     plays = {each.name: random_play(each, batch, seed) for each in tqdm(VARIANTS, desc="warm-up", disable=None)}
     record = record_games(rules, -(-POSITIONS // batch) * batch, seed)
-    ours = batches(rules, record, batch)
-    laps: dict[str, list[Lap]] = {name: [] for name in plays}
-    pairs: dict[str, list[tuple[Lap, Lap]]] = {package: [] for package in MODULES if find_spec(MODULES[package])}
-    facts = {}
-    with TemporaryDirectory() as folder:
-        positions = Path(folder) / "positions.npz"
-        np.savez(positions, allow_pickle=False, **record)
+    ours, games, pairs = batches(rules, record, batch), [], []
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        np.savez(positions := Path(folder) / "positions.npz", allow_pickle=False, **record)
+        packages = [package for package, module in MODULES.items() if find_spec(module)]
+        peers = [stack.enter_context(process_of(package, positions)) for package in packages]
+        facts = [ask(peer, 0)[0] for peer in peers]
         for _ in tqdm(range(ROUNDS), desc="rounds", disable=None):
-            for name, play in plays.items():
-                laps[name].append(lap_of(play, share))
-            for package in pairs:
-                here = lap_of(ours, share)
-                facts[package], there = ask(package, positions, share)
-                pairs[package].append((here, there))
-    peers = {}
-    for package in pairs:
-        mine, theirs = zip(*pairs[package], strict=True)
-        peers[package] = {**facts[package], "ours": figures(mine, theirs), "theirs": figures(theirs, mine)}
-    return {"games": {name: figures(laps[name], laps[rules.name]) for name in plays}, "peers": peers}
+            games.append([lap_of(play, share) for play in plays.values()])
+            pairs.append([(lap_of(ours, share), ask(peer, share)[1]) for peer in peers])
+    of_games, of_peers = dict(zip(plays, zip(*games, strict=True), strict=True)), {}
+    for package, known, laps in zip(packages, facts, zip(*pairs, strict=True), strict=True):
+        mine, theirs = zip(*laps, strict=True)
+        of_peers[package] = {**known, "ours": figures(mine, theirs), "theirs": figures(theirs, mine)}
+    return {"games": {name: figures(of_games[name], of_games[rules.name]) for name in plays}, "peers": of_peers}
 
 
-def text(figure: Mapping[str, float], unit: float = 1.0) -> str:
+def text(figure: Mapping[str, float], unit: float = 1.0, form: str = ".2f") -> str:
     """The median and the range, in this unit."""
-    return f"{figure['median'] / unit:.3g} ({figure['min'] / unit:.3g}..{figure['max'] / unit:.3g})"
+    return "{} ({} to {})".format(*(format(figure[name] / unit, form) for name in ("median", "min", "max")))
 
 
 def tables(found: Mapping[str, Any]) -> list[Table]:
     """The figures for people; a table without rows is left out."""
-    rate, ratio, million = "afterstates_per_s", "afterstates_ratio", 1e6
-    games = Table("random play", "whole loop", "v backgammon", "generator alone", "v backgammon", "plies/s")
+    rate, alone, thousands = "afterstates_per_second", "afterstates_per_generator_second", (1e3, ",.0f")
+    games = Table("random play", "whole loop", "v backgammon", "generator alone", "plies/s")
     for name, game in found["games"].items():
-        loop, alone = text(game[rate], million), text(game[f"generator_{rate}"], million)
-        plies = f"{game['plies_per_s']['median']:,.0f}"
-        games.add_row(name, loop, text(game[ratio]), alone, text(game[f"generator_{ratio}"]), plies)
+        rates = [text(game[rate], *thousands), text(game[f"{rate}_ratio"]), text(game[alone], *thousands)]
+        games.add_row(name, *rates, f"{game['plies_per_second']['median']:,.0f}")
     peers = Table("backgammon", "theirs", "ours", "ours / theirs", "agree")
     for name, peer in found["peers"].items():
-        rates = [text(peer[side][rate], million) for side in ("theirs", "ours")]
-        agree = f"{peer['agree']:,} of {peer['positions']:,}"
-        peers.add_row(f"{name} {peer['version']}", *rates, text(peer["ours"][ratio]), agree)
+        rates = [text(peer[side][rate], *thousands) for side in ("theirs", "ours")]
+        rates += [text(peer["ours"][f"{rate}_ratio"]), f"{peer['agree']} of {peer['positions']}"]
+        peers.add_row(f"{name} {peer['version']}", *rates)
     return [table for table in (games, peers) if table.rows]
 
 
@@ -284,20 +278,18 @@ def main() -> int:
     parser.add_argument("--batch", type=at_least(1), default=4096, help="games at once (default %(default)s)")
     parser.add_argument("--seed", type=at_least(0), default=0, help="of dice and choices (default %(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
-    parser.add_argument("--peer", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--peer", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.peer is not None:
         return serve(*args.peer)
-    if args.batch > MOST_GAMES:
-        raise InputError(f"--batch {args.batch}: must be from 1 to {MOST_GAMES:,}")
-    if args.json is not None and not args.json.parent.is_dir():
-        raise InputError(f"--json {args.json}: there is no folder {args.json.parent}")
+    if args.batch > 65_536:
+        raise InputError(f"--batch {args.batch}: must be from 1 to 65,536")
+    if args.json is not None and (args.json.is_dir() or not args.json.parent.is_dir()):
+        raise InputError(f"--json {args.json}: must be a file in a folder that exists")
     found = measure(args.seconds, args.batch, args.seed)
     command = f"python benchmarks/speed.py --seconds {args.seconds} --batch {args.batch} --seed {args.seed}"
     record = {"command": command, "seed": args.seed, "rounds": ROUNDS, "machine": machine(), **found}
-    console = Console()
-    console.print(", ".join(f"{name} {value}" for name, value in machine().items()), command, sep="\n")
-    console.print(*tables(found), NOTE.format(rounds=ROUNDS, batch=args.batch), sep="\n")
+    Console().print(command, *tables(found), NOTE.format(rounds=ROUNDS, batch=args.batch, **machine()), sep="\n")
     if args.json is not None:
         args.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return 0

@@ -42,7 +42,10 @@ class Race:
         is_single = (kinds == len(self.points) - 1) | (kinds == len(self.points))
         can_lose_more = boards[:, :, OFF] == 0
         can_win_more = kinds < len(self.points)
-        return is_single | np.where(can_win_more, can_lose_more[:, THEIRS, None], can_lose_more[:, MINE, None])
+        more: npt.NDArray[np.bool_] = np.where(
+            can_win_more, can_lose_more[:, THEIRS, None], can_lose_more[:, MINE, None]
+        )
+        return np.asarray(is_single | more)
 
     def outcome(self, boards: Boards, rules: Ruleset) -> Outcomes:
         """(M,) int8: MINE has borne off everything; which win it is."""

@@ -28,22 +28,22 @@ class ConfigError(InputError):
     """A config file or a setting on the command line is wrong; the message names file, key and what would be right."""
 
 
-def _falls_into_place(value: float | list[tuple[float, float]]) -> float | list[tuple[float, float]]:
-    """A schedule's progress values rise from 0 to 1."""
-    if isinstance(value, list):
-        progress = [point[0] for point in value]
-        if not progress or progress != sorted(progress) or progress[0] < 0 or progress[-1] > 1:
-            raise ValueError("a schedule is a list of [progress, value] pairs, progress rising within 0..1")
-    return value
+def _rises(schedule: list[list[float]]) -> list[list[float]]:
+    """A schedule's progress values rise within 0..1."""
+    progress = [point[0] for point in schedule]
+    if progress != sorted(progress) or progress[0] < 0 or progress[-1] > 1:
+        raise ValueError("a schedule is a list of [progress, value] pairs, progress rising within 0..1")
+    return schedule
 
 
-Schedule = Annotated[float | list[tuple[float, float]], AfterValidator(_falls_into_place)]
+Points = list[Annotated[list[float], Field(min_length=2, max_length=2)]]
+Schedule = float | Annotated[Points, Field(min_length=1), AfterValidator(_rises)]
 
 
-def at(schedule: float | list[tuple[float, float]], progress: float) -> float:
+def at(schedule: float | Points, progress: float) -> float:
     """The value of a schedule at a progress of 0..1 through the budget: constant, or linear between its points."""
     if isinstance(schedule, list):
-        return float(np.interp(progress, [p for p, _ in schedule], [v for _, v in schedule]))
+        return float(np.interp(progress, [point[0] for point in schedule], [point[1] for point in schedule]))
     return schedule
 
 
@@ -74,7 +74,7 @@ class Td(Section):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True, populate_by_name=True)
     lambda_: Schedule = Field(
-        [(0.0, 0.9), (0.5, 0.9), (1.0, 0.4)],
+        [[0.0, 0.9], [0.5, 0.9], [1.0, 0.4]],
         alias="lambda",
         description="weight of longer returns, 0 (one decision) to 1 (outcome only); may be a schedule",
     )
@@ -84,7 +84,7 @@ class Optimizer(Section):
     """Adam."""
 
     rate: Schedule = Field(
-        [(0.0, 0.003), (1.0, 0.00002)], description="learning rate; decays over the budget; may be a schedule"
+        [[0.0, 0.003], [1.0, 0.00002]], description="learning rate; decays over the budget; may be a schedule"
     )
     minibatch: int = Field(500, ge=1, description="positions a step")
     epochs: int = Field(1, ge=1, description="passes over the positions of an update")
@@ -181,7 +181,10 @@ def _override(tree: dict[str, Any], setting: str) -> None:
 
 def _first_problem(error: ValidationError) -> str:
     """The first problem of a validation as `section.key: what is wrong; what would be right`."""
-    problem = error.errors()[0]
+    problems = error.errors()  # of a schedule that is no number, what is wrong with its points says more
+    problem = next(
+        (p for p in problems if not (p["type"] == "float_type" and isinstance(p["input"], list))), problems[0]
+    )
     place = ".".join(str(part) for part in problem["loc"] if not (isinstance(part, str) and "[" in part))
     place = place.removesuffix(".float")
     if problem["type"] == "extra_forbidden":

@@ -124,7 +124,7 @@ def test_the_table_sums_to_what_a_dense_first_layer_gives() -> None:
 
 def test_a_schedule_is_linear_between_its_points() -> None:
     assert at(0.3, 0.7) == 0.3
-    assert [at([(0.0, 1.0), (0.5, 1.0), (1.0, 0.0)], p) for p in (0.0, 0.5, 0.75, 1.0)] == [1.0, 1.0, 0.5, 0.0]
+    assert [at([[0.0, 1.0], [0.5, 1.0], [1.0, 0.0]], p) for p in (0.0, 0.5, 0.75, 1.0)] == [1.0, 1.0, 0.5, 0.0]
 
 
 class Flat:
