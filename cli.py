@@ -10,6 +10,14 @@ from typing import NoReturn
 from engine.ruleset import InputError
 
 
+class Stopped(Exception):
+    """Work ended before its time; the message says how to go on, `code` is the exit code."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that answers bad input with one line."""
 
@@ -59,6 +67,9 @@ def run(main: Callable[[], int]) -> NoReturn:
     except InputError as error:
         print(str(error).replace("\n", " "), file=sys.stderr)
         code = 2
+    except Stopped as error:
+        print(error, file=sys.stderr)
+        code = error.code
     except KeyboardInterrupt:
         code = 130
     except BrokenPipeError:  # the reader of a pipe has seen enough

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import tomli_w
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -38,6 +39,23 @@ def _rises(schedule: list[list[float]]) -> list[list[float]]:
 
 Points = list[Annotated[list[float], Field(min_length=2, max_length=2)]]
 Schedule = float | Annotated[Points, Field(min_length=1), AfterValidator(_rises)]
+
+
+def _within(low: float, high: float) -> AfterValidator:
+    """All values of a schedule lie within low..high."""
+
+    def check(schedule: float | Points) -> float | Points:
+        values = [point[1] for point in schedule] if isinstance(schedule, list) else [schedule]
+        if not all(low <= value <= high for value in values):
+            raise ValueError(f"must lie within {low:g}..{high:g}")
+        return schedule
+
+    return AfterValidator(check)
+
+
+Share = Annotated[Schedule, _within(0, 1)]
+Amount = Annotated[Schedule, _within(0, 1000)]
+Count = Annotated[Schedule, _within(1, 1_000_000)]
 
 
 def at(schedule: float | Points, progress: float) -> float:
@@ -70,24 +88,31 @@ class SelfPlay(Section):
 
 
 class Td(Section):
-    """Targets."""
+    """Targets and choices; each value may be a schedule over the budget."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True, populate_by_name=True)
-    lambda_: Schedule = Field(
+    lambda_: Share = Field(
         [[0.0, 0.9], [0.5, 0.9], [1.0, 0.4]],
         alias="lambda",
-        description="weight of longer returns, 0 (one decision) to 1 (outcome only); may be a schedule",
+        description="weight of longer returns, 0 (one decision) to 1 (outcome only)",
     )
+    gammon_weight: Amount = Field(1.0, description="weight, while choosing, of what a win pays beyond the least")
+
+
+class Train(Section):
+    """Where the weights come from."""
+
+    init: str = Field("", description="a checkpoint or policy to start from; a larger net is filled from a smaller one")
 
 
 class Optimizer(Section):
-    """Adam."""
+    """Adam; each value may be a schedule over the budget."""
 
-    rate: Schedule = Field(
-        [[0.0, 0.003], [1.0, 0.00002]], description="learning rate; decays over the budget; may be a schedule"
+    rate: Amount = Field(
+        [[0.0, 0.003], [1.0, 0.00002]], description="learning rate; never report a run that has not decayed"
     )
-    minibatch: int = Field(500, ge=1, description="positions a step")
-    epochs: int = Field(1, ge=1, description="passes over the positions of an update")
+    minibatch: Count = Field(500, description="positions a step")
+    epochs: Count = Field(1, description="passes over the positions of an update")
 
 
 class Run(Section):
@@ -97,7 +122,7 @@ class Run(Section):
     updates: int | None = Field(None, ge=1, description="budget: updates of the net")
     games: int | None = Field(None, ge=1, description="budget: finished games")
     plies: int | None = Field(None, ge=1, description="budget: turns played, over all games")
-    minutes: float | None = Field(None, gt=0, description="budget: minutes")
+    minutes: float | None = Field(None, gt=0, description="budget: minutes, evaluations not counted")
     save_minutes: float | None = Field(5.0, gt=0, description="minutes between checkpoints")
     save_updates: int | None = Field(None, ge=1, description="updates between checkpoints")
     threads: int = Field(1, ge=1, description="threads of the net; more gain little for nets this small")
@@ -108,9 +133,7 @@ class Evaluate(Section):
 
     opponents: list[str] = Field(["random", "pips"], description="agents, as evaluate.py writes them")
     games: int = Field(2000, ge=2, description="games against each, in pairs with shared dice")
-    minutes: float | None = Field(
-        None, gt=0, description="minutes between evaluations during the run; none: at its end"
-    )
+    times: int = Field(5, ge=1, description="evaluations in a run, evenly over its budget, the last at its end")
 
 
 class Config(Section):
@@ -123,6 +146,7 @@ class Config(Section):
     )
     net: Net = Net()
     selfplay: SelfPlay = SelfPlay()
+    train: Train = Train()
     td: Td = Td()
     optimizer: Optimizer = Optimizer()
     run: Run = Run()
@@ -152,13 +176,18 @@ def load_config(path: Path, settings: Sequence[str] = ()) -> Config:
         raise ConfigError(f"{path}: not TOML: {error}") from None
     for setting in settings:
         _override(tree, setting)
+    run = tree.setdefault("run", {})
+    if isinstance(run, dict) and not run.get("name"):
+        run["name"] = path.stem
     try:
-        config = Config.model_validate(tree)
+        return Config.model_validate(tree)
     except ValidationError as error:
         raise ConfigError(f"{path}: {_first_problem(error)}") from None
-    if not config.run.name:
-        config = config.model_copy(update={"run": config.run.model_copy(update={"name": path.stem})})
-    return config
+
+
+def dump_config(config: Config) -> str:
+    """The config as TOML that `load_config` reads as the same; keys that are unset are left out."""
+    return tomli_w.dumps(config.model_dump(mode="json", by_alias=True, exclude_none=True))
 
 
 def _override(tree: dict[str, Any], setting: str) -> None:
