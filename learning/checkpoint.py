@@ -65,7 +65,8 @@ def from_tensor(value: torch.Tensor | int, like: np.ndarray[Any, Any] | int) -> 
     """The other way round: an array of the dtype of `like`."""
     if isinstance(value, int) or isinstance(like, int):
         return int(value)
-    return value.numpy().view(like.dtype)
+    array: np.ndarray[Any, Any] = value.numpy().view(like.dtype)
+    return array
 
 
 def write(contents: Mapping[str, Any], path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from agents.base import AgentError
 from agents.network import ValueNet
@@ -21,27 +23,34 @@ def fill(net: ValueNet, source: ValueNet, generator: np.random.Generator) -> Non
 
     Source: Chen, Goodfellow, Shlens (2016), "Net2Net".
     """
-    old = [*source.hidden, *[source.hidden[-1]] * (len(net.hidden) - len(source.hidden))]
-    if len(old) > len(net.hidden) or any(n < o for n, o in zip(net.hidden, old, strict=True)):
-        grown, given = list(net.hidden), list(source.hidden)
+    widths = [*source.hidden, *[source.hidden[-1]] * (len(net.hidden) - len(source.hidden))]
+    if len(widths) > len(net.hidden) or any(n < w for n, w in zip(net.hidden, widths, strict=True)):
+        wanted, given = list(net.hidden), list(source.hidden)
         raise AgentError(
-            f"train.init: net.hidden={grown} cannot take over {given}: no layer may be narrower, none missing"
+            f"train.init: {given} does not fit into net.hidden={wanted}; no layer may be narrower or missing"
         )
-    identity = torch.eye(old[-1]), torch.zeros(old[-1])
-    between = [(layer.weight, layer.bias) for layer in source.layers[:-1]]
-    between += [identity] * (len(old) - len(source.hidden))
+    *between, last = [(layer.weight, layer.bias) for layer in linear(source)]
+    between += [(nn.Parameter(torch.eye(widths[-1])), nn.Parameter(torch.zeros(widths[-1])))] * (
+        len(widths) - len(source.hidden)
+    )
     with torch.no_grad():
-        units = _units(old[0], net.hidden[0], generator)
+        units = _units(widths[0], net.hidden[0], generator)
         net.board_weight.copy_(source.board_weight[:, :, units])
         net.queue_weight.copy_(source.queue_weight[:, units])
         net.bias.copy_(source.bias[units])
-        for index, (weight, bias) in enumerate(between):
-            following = _units(old[index + 1], net.hidden[index + 1], generator)
-            net.layers[index].weight.copy_(_split(weight, units, generator)[following])
-            net.layers[index].bias.copy_(bias[following])
+        *inner, top = linear(net)
+        for index, (layer, (weight, bias)) in enumerate(zip(inner, between, strict=True), start=1):
+            following = _units(widths[index], net.hidden[index], generator)
+            layer.weight.copy_(_split(weight, units, generator)[following])
+            layer.bias.copy_(bias[following])
             units = following
-        net.layers[-1].weight.copy_(_split(source.layers[-1].weight, units, generator))
-        net.layers[-1].bias.copy_(source.layers[-1].bias)
+        top.weight.copy_(_split(last[0], units, generator))
+        top.bias.copy_(last[1])
+
+
+def linear(net: ValueNet) -> list[nn.Linear]:
+    """The layers behind the first, in order."""
+    return [cast(nn.Linear, layer) for layer in net.layers]
 
 
 def _units(old: int, new: int, generator: np.random.Generator) -> Tensor:

@@ -141,15 +141,14 @@ class Log:
 
     def hyperparameters(self, config: Config, metrics: dict[str, float]) -> None:
         """Write the config's values and the final figures, into the same folder as the curves."""
+        sections = config.model_dump(mode="json", by_alias=True, exclude_none=True)
         values = {
-            f"{section}.{key}" if isinstance(inner, dict) else section: value
-            if isinstance(value, int | float)
-            else str(value)
-            for section, inner in config.model_dump(mode="json", by_alias=True, exclude_none=True).items()
-            for key, value in (inner.items() if isinstance(inner, dict) else [("", inner)])
+            f"{section}.{key}".rstrip("."): value if isinstance(value, int | float) else str(value)
+            for section, inner in sections.items()
+            for key, value in (inner if isinstance(inner, dict) else {"": inner}).items()
         }
-        writer = self.writer._get_file_writer()
-        for summary in hparams(values, metrics):
+        writer = self.writer._get_file_writer()  # type: ignore[no-untyped-call]
+        for summary in hparams(values, metrics):  # type: ignore[no-untyped-call]
             writer.add_summary(summary)
 
     def say(self, text: str) -> None:

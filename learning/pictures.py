@@ -23,13 +23,8 @@ def draw_calibration(predicted: npt.NDArray[np.float64], actual: npt.NDArray[np.
     y = np.bincount(bins, actual, BINS)[filled] / counts[filled]
     figure = Figure(figsize=(4.5, 4.5), layout="constrained")
     axes = figure.subplots()
-    axes.bar(
-        (np.arange(BINS) + 0.5) / BINS,
-        counts / counts.sum(),
-        width=0.9 / BINS,
-        color="#ddd",
-        label="share of positions",
-    )
+    centres = (np.arange(BINS) + 0.5) / BINS
+    axes.bar(centres, counts / counts.sum(), width=0.9 / BINS, color="#ddd", label="share of positions")
     axes.plot([0, 1], [0, 1], color="#999", linewidth=1)
     axes.plot(x, y, "o-", color=DARK, label="won")
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="predicted probability of a win", ylabel="share that was won")

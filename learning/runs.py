@@ -130,9 +130,7 @@ def resumed_run(path: Path, settings: list[str]) -> tuple[RunFolder, Config, dic
         InputError: no run, held by another process, or a setting that would make it another run.
     """
     if path.is_file():
-        raise CheckpointMismatch(
-            f"--resume {path}: is a file; resume takes a run's folder, which holds checkpoints/last.pt"
-        )
+        raise CheckpointMismatch(f"--resume {path}: is a file; give the run's folder, which holds checkpoints/last.pt")
     if not (path / "config.toml").is_file():
         raise ConfigError(f"--resume {path}: no run there; it must be a folder in {RUNS}/ with config.toml in it")
     before, config = load_config(path / "config.toml"), load_config(path / "config.toml", settings)
@@ -144,9 +142,8 @@ def resumed_run(path: Path, settings: list[str]) -> tuple[RunFolder, Config, dic
     ]
     changed += [f"run.{name}" for name in fixed if getattr(before.run, name) != getattr(config.run, name)]
     if changed:
-        raise ConfigError(
-            f"--resume {path}: {changed[0]} cannot change in a run; start a new one with train.init={path}"
-        )
+        hint = f"start a new run with train.init={path}"
+        raise ConfigError(f"--resume {path}: {changed[0]} cannot change in a run; {hint}")
     folder = RunFolder(path)
     contents = read_checkpoint(folder.last)
     if config.run != before.run:
