@@ -66,8 +66,7 @@ def evaluate(learner: Learner, folder: RunFolder, log: Log, stop: StopSignal) ->
             opponent = make_agent(spec, rules)
             duels[spec] = duel(rules, agent, opponent, config.evaluate.games, config.seed, progress=log.is_terminal)
             log.say(duel_line(duels[spec]))
-        log.write(learner, {f"ppg/{spec}": match.ppg for spec, match in duels.items()})
-        watch(learner, agent, log)
+        log.write(learner, {f"ppg/{spec}": match.ppg for spec, match in duels.items()} | watch(learner, agent, log))
         folder.note(learner, {spec: match.record() for spec, match in duels.items()})
 
 

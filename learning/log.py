@@ -58,7 +58,7 @@ class Log:
         if contents is not None:
             self.sums = dict(contents["log"]["sums"])
             lines = path.read_text("utf-8").splitlines() if path.exists() else []
-            kept = [line for line in lines if json.loads(line)["train/updates"] <= counters.updates]
+            kept = [line for line in lines if json.loads(line)["updates"] <= counters.updates]
             path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
         self.metrics = path.open("a", encoding="utf-8")
         # the purge drops curves past the checkpoint; a step later, because its own records stand
@@ -129,10 +129,9 @@ class Log:
     def write(self, learner: Learner, scalars: dict[str, float]) -> None:
         """Write scalars to the event file and to metrics.jsonl."""
         counters = learner.counters
-        scalars = {"train/updates": float(counters.updates), **scalars}
         for tag, value in scalars.items():
             self.writer.add_scalar(tag, value, counters.plies)
-        self.metrics.write(json.dumps({"plies": counters.plies, **scalars}) + "\n")
+        self.metrics.write(json.dumps({"plies": counters.plies, "updates": counters.updates, **scalars}) + "\n")
         self.metrics.flush()
 
     def figure(self, tag: str, figure: Figure, learner: Learner) -> None:

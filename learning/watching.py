@@ -17,18 +17,18 @@ GAMES = 500  # of self-play, for calibration
 SAMPLE_DECISIONS = 12  # how far the game is that a position is drawn from
 
 
-def watch(learner: Learner, agent: ValueAgent, log: Log) -> None:
-    """Write calibration and the value of the opening as scalars and pictures, and a drawn position."""
+def watch(learner: Learner, agent: ValueAgent, log: Log) -> dict[str, float]:
+    """Calibration and the value of the opening as scalars; pictures of calibration and of a position go to the log."""
     rules, seed = learner.rules, learner.config.seed
     predicted, actual = calibration(agent, rules, GAMES, seed)
     sample = BatchGame(rules, 1, seed)
     to_roll = np.array([sample.queues.code(("roll",))], np.int8)
     opening = float((learner.net.values(sample.boards, to_roll) @ rules.payoffs).item())
-    log.write(learner, {"value/opening": opening, "value/calibration_error": calibration_error(predicted, actual)})
     log.figure("value/calibration", draw_calibration(predicted, actual), learner)
     collect(sample, agent, SAMPLE_DECISIONS)
     equity = float((learner.net.values(sample.boards, sample.pending) @ rules.payoffs).item())
     log.figure("game/position", draw_board(sample.boards[0], rules, f"equity {equity:+.3f}"), learner)
+    return {"value/opening": opening, "value/calibration_error": calibration_error(predicted, actual)}
 
 
 def calibration(agent: ValueAgent, rules: Ruleset, games: int, seed: int) -> tuple[npt.NDArray[np.float64], ...]:
