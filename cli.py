@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
@@ -59,8 +60,24 @@ def at_least(least: int) -> Callable[[str], int]:
     return number
 
 
+def keep_memory() -> None:
+    """Ask glibc to keep freed memory for the next large array instead of returning it to the system.
+
+    Batches make arrays of megabytes many times a second; fetching their pages anew took a quarter
+    of the time of a batch of 4,096 games. Other C libraries are left alone.
+    """
+    trim_threshold, mmap_threshold = -1, -3  # as malloc.h numbers them
+    try:
+        libc = ctypes.CDLL("libc.so.6")
+        libc.mallopt(trim_threshold, 1 << 30)
+        libc.mallopt(mmap_threshold, 1 << 30)
+    except (OSError, AttributeError):
+        pass
+
+
 def run(main: Callable[[], int]) -> NoReturn:
     """Exit with what `main` returns; bad input ends with one line and 2, Ctrl-C with 130."""
+    keep_memory()
     try:
         code = main()
         sys.stdout.flush()
