@@ -11,7 +11,7 @@ import torch
 from agents.network import load_network
 from agents.registry import make_agent
 from agents.value import ValueAgent
-from arena.duel import Duel, duel
+from arena.duel import Duel, duel, joined
 from arena.report import duel_line
 from cli import Parser, Stopped, run
 from engine.game import BatchGame
@@ -19,9 +19,11 @@ from engine.ruleset import InputError
 from engine.variants import find_ruleset
 from learning.checkpoint import restore
 from learning.config import keys, load_config
+from learning.events import events_of
 from learning.growth import fill
-from learning.learner import Learner, NotFiniteError
+from learning.learner import Counters, Learner, NotFiniteError
 from learning.log import Log
+from learning.ranks import RankError, Ranks
 from learning.runs import RUNS, SNAPSHOTS, RunFolder, new_run, resumed_run
 from learning.selfplay import collect
 from learning.stopping import StopSignal
@@ -56,21 +58,23 @@ def arguments() -> argparse.Namespace:
     return args
 
 
-def evaluate(learner: Learner, folder: RunFolder, log: Log, stop: StopSignal) -> None:
+def evaluate(learner: Learner, folder: RunFolder, log: Log, stop: StopSignal, ranks: Ranks) -> None:
     """Play the config's opponents and look at the values; nothing here touches the run, so a signal may interrupt."""
     rules, config = learner.rules, learner.config
     agent = ValueAgent(learner.net, rules, "bot")
     duels: dict[str, Duel] = {}
-    with stop.interrupting():
+    with stop.interrupting(may=ranks.size == 1):
         for spec in config.evaluate.opponents:
-            opponent = make_agent(spec, rules)
-            duels[spec] = duel(rules, agent, opponent, config.evaluate.games, config.seed, progress=log.is_terminal)
+            opponent, share = make_agent(spec, rules), (ranks.rank, ranks.size)
+            part = duel(rules, agent, opponent, config.evaluate.games, config.seed, log.is_terminal, share)
+            duels[spec] = joined(ranks.gather(part))
             log.say(duel_line(duels[spec]))
-        log.write(learner, {f"ppg/{spec}": match.ppg for spec, match in duels.items()} | watch(learner, agent, log))
+        if ranks.is_first:
+            log.write(learner, {f"ppg/{spec}": match.ppg for spec, match in duels.items()} | watch(learner, agent, log))
         folder.note(learner, {spec: match.record() for spec, match in duels.items()})
 
 
-def train(learner: Learner, game: BatchGame, folder: RunFolder, log: Log, stop: StopSignal) -> None:
+def train(learner: Learner, game: BatchGame, folder: RunFolder, log: Log, stop: StopSignal, ranks: Ranks) -> None:
     """Play, target, update, log, save, until the budget is used up or a signal comes."""
     config = learner.config
     while learner.progress < 1:
@@ -80,15 +84,19 @@ def train(learner: Learner, game: BatchGame, folder: RunFolder, log: Log, stop: 
         with log.timed("target"):
             targets = learner.targets(trajectory)
         with log.timed("update"):
-            loss = learner.update(trajectory, targets)
-        learner.counters.seconds += time.monotonic() - began
-        log.record(learner, loss, trajectory)
+            loss = learner.update(trajectory, targets, ranks)
+        seconds = (time.monotonic() - began) / ranks.size
+        told = {"loss": loss / ranks.size, "seconds": seconds, "stop": float(stop.number)}
+        sums = ranks.total(events_of(trajectory, learner.rules) | told)
+        stop.number = stop.number or round(sums.pop("stop"))
+        learner.count(sums)
+        log.record(learner, sums)
         if passes(before, learner.progress, config.evaluate.times) and not stop.number:
-            evaluate(learner, folder, log, stop)
+            evaluate(learner, folder, log, stop, ranks)
         if passes(before, learner.progress, SNAPSHOTS):
             folder.snapshot(learner)
         if folder.is_save_due(learner) or learner.progress >= 1 or stop.number:
-            folder.save(learner, game, log.state())
+            folder.save(learner, ranks.gather(game.state()), log.state())
         if stop.number and learner.progress < 1:
             raise Stopped(f"stopped; go on with: python train.py --resume {folder.path}", stop.code)
 
@@ -100,10 +108,9 @@ def passes(before: float, progress: float, parts: int) -> bool:
 
 def main() -> int:
     """Check everything that can be wrong before any work begins, train, and end by showing what came of it."""
-    args = arguments()
-    contents = None
+    args, ranks, contents = arguments(), Ranks(), None
     if args.resume is not None:
-        folder, config, contents = resumed_run(args.resume, args.settings)
+        folder, config, contents = resumed_run(args.resume, args.settings, ranks.is_first)
     else:
         config = load_config(Path(args.config), args.settings)
     rules = find_ruleset(config.variant, config.rules)
@@ -111,23 +118,27 @@ def main() -> int:
         make_agent(spec, rules)
     torch.set_num_threads(config.run.threads)
     learner = Learner(rules, config)
-    game = BatchGame(rules, config.selfplay.batch, config.seed)
-    if contents is not None:
-        restore(contents, learner, game, folder.last)
-        if learner.progress >= 1:
-            print(f"{folder.path} has used up its budget; a larger one, such as run.minutes=60, extends it")
-            return 0
-    else:
+    if contents is None:
         if config.train.init:
             fill(learner.net, load_network(config.train.init, rules), learner.generator)
-        folder = new_run(config)
-    with Log(folder.path, rules, args.quiet).open(learner, contents) as log:
+        folder = new_run(config, ranks.is_first)
+    elif contents["counters"] and Counters(**contents["counters"]).progress(config.run) >= 1:
+        print(f"{folder.path} has used up its budget; a larger one, such as run.minutes=60, extends it")
+        return 0
+    ranks.start(config.run.workers)
+    game = BatchGame(rules, config.selfplay.batch // ranks.size, ranks.seed(config.seed))
+    if contents is not None:
+        restore(contents, learner, game, ranks, folder.last)
+        folder.extend(config)
+    with Log(folder.path, args.quiet, ranks.is_first).open(learner, contents) as log:
         log.say(f"{rules.title}: {folder.path}")
         try:
-            train(learner, game, folder, log, StopSignal().install())
-        except NotFiniteError as error:
+            train(learner, game, folder, log, StopSignal().install(), ranks)
+        except (NotFiniteError, RankError) as error:
             raise Stopped(f"{error}; the last good checkpoint is {folder.last}", 1) from error
-        log.hyperparameters(config, {f"ppg/{spec}": record["ppg"] for spec, record in folder.figures.items()})
+        if ranks.is_first:
+            log.hyperparameters(config, {f"ppg/{spec}": record["ppg"] for spec, record in folder.figures.items()})
+    ranks.stop()
     minutes = learner.counters.seconds / 60
     print(f"\ntrained on {learner.counters.games:,} games in {minutes:.1f} minutes: {folder.last}")
     print(f"play it:    python evaluate.py {rules.name} td:{folder.path} pips")

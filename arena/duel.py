@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -98,7 +98,9 @@ class Duel:
         }
 
 
-def duel(rules: Ruleset, a: Agent, b: Agent, games: int, seed: int, progress: bool = False) -> Duel:
+def duel(
+    rules: Ruleset, a: Agent, b: Agent, games: int, seed: int, progress: bool = False, share: tuple[int, int] = (0, 1)
+) -> Duel:
     """Play `games` games (rounded up to whole pairs) between two agents.
 
     Both games of a pair have the same dice and the same noise for agents that need chance, so an
@@ -111,15 +113,25 @@ def duel(rules: Ruleset, a: Agent, b: Agent, games: int, seed: int, progress: bo
         games: how many, two a pair.
         seed: of the dice.
         progress: show a bar, on a terminal.
+        share: (i, n) plays the i-th of n parts of the games; `joined` makes one duel of them.
     """
-    pairs = -(-games // 2)
+    part_number, parts = share
+    whole = -(-games // 2)
+    first, last = whole * part_number // parts, whole * (part_number + 1) // parts
+    pairs = last - first
     outcome = np.full((2, pairs), -1, np.int8)
     plies = np.zeros((2, pairs), np.int32)
     with tqdm(total=2 * pairs, unit=" games", desc=f"{a.spec} v {b.spec}", disable=None if progress else True) as bar:
         for low in range(0, pairs, PAIRS_AT_ONCE):
             part = slice(low, min(low + PAIRS_AT_ONCE, pairs))
-            _play(rules, (a, b), seeds_of(seed, part.stop - low, low), outcome[:, part], plies[:, part], bar)
+            _play(rules, (a, b), seeds_of(seed, part.stop - low, first + low), outcome[:, part], plies[:, part], bar)
     return Duel(rules, a.spec, b.spec, seed, outcome, plies)
+
+
+def joined(parts: list[Duel]) -> Duel:
+    """The parts of a duel, in order, as one."""
+    outcome = np.concatenate([part.outcome for part in parts], axis=1)
+    return replace(parts[0], outcome=outcome, plies=np.concatenate([part.plies for part in parts], axis=1))
 
 
 def _play(

@@ -14,6 +14,7 @@ from agents.encoding import ENCODING
 from agents.network import FORMAT, CheckpointMismatch
 from engine.game import BatchGame
 from learning.learner import Learner
+from learning.ranks import Ranks
 
 
 def contents_of(learner: Learner, figures: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,24 +35,28 @@ def contents_of(learner: Learner, figures: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def resumable(learner: Learner, game: BatchGame, figures: Mapping[str, Any], log: Mapping[str, Any]) -> dict[str, Any]:
-    """The same, and all that a run needs to go on exactly: optimizer, games with their dice, what the log holds."""
-    games = {name: to_tensor(value) for name, value in game.state().items()}
-    return contents_of(learner, figures) | {**learner.state(), "game": games, "log": dict(log)}
+def resumable(
+    learner: Learner, games: list[Mapping[str, Any]], figures: Mapping[str, Any], log: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The same, and all that a run needs to go on exactly: optimizer, every process's games, what the log holds."""
+    states = [{name: to_tensor(value) for name, value in state.items()} for state in games]
+    return contents_of(learner, figures) | {**learner.state(), "games": states, "log": dict(log)}
 
 
-def restore(contents: dict[str, Any], learner: Learner, game: BatchGame, place: Path) -> None:
-    """Put a learner and its games where a checkpoint was made.
+def restore(contents: dict[str, Any], learner: Learner, game: BatchGame, ranks: Ranks, place: Path) -> None:
+    """Put a learner and this process's games where a checkpoint was made.
 
     Raises:
-        CheckpointMismatch: the file is no place to go on from, such as a snapshot.
+        CheckpointMismatch: the file is no place to go on from, or was left by another number of processes.
     """
-    if "game" not in contents or "optimizer" not in contents:
+    if "games" not in contents or "optimizer" not in contents:
         raise CheckpointMismatch(f"{place}: holds weights only; resume needs a run's checkpoints/last.pt")
+    if len(contents["games"]) != ranks.size:
+        told = f"{place}: the run had {len(contents['games'])} processes, this is {ranks.size}"
+        raise CheckpointMismatch(f"{told}; resume with run.workers={len(contents['games'])}")
     learner.restore(contents)
-    state = game.state()
-    games = {name: from_tensor(value, state[name]) for name, value in contents["game"].items()}
-    game.restore(games)
+    like = game.state()
+    game.restore({name: from_tensor(value, like[name]) for name, value in contents["games"][ranks.rank].items()})
 
 
 def to_tensor(value: np.ndarray[Any, Any] | int) -> torch.Tensor | int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import os
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import tomli_w
@@ -125,7 +126,8 @@ class Run(Section):
     minutes: float | None = Field(None, gt=0, description="budget: minutes, evaluations not counted")
     save_minutes: float | None = Field(5.0, gt=0, description="minutes between checkpoints")
     save_updates: int | None = Field(None, ge=1, description="updates between checkpoints")
-    threads: int = Field(1, ge=1, description="threads of the net; more gain little for nets this small")
+    workers: int | Literal["cores"] = Field(1, description="processes that play and learn together; cores: one a core")
+    threads: int = Field(1, ge=1, description="threads of the net in each process; more gain little for small nets")
 
 
 class Evaluate(Section):
@@ -153,6 +155,15 @@ class Config(Section):
     evaluate: Evaluate = Evaluate()
 
     @model_validator(mode="after")
+    def _divides_by_workers(self) -> Config:
+        workers = self.run.workers
+        if isinstance(workers, int) and (workers < 1 or self.selfplay.batch % workers):
+            raise ValueError(
+                f"run.workers: {workers} processes cannot share selfplay.batch={self.selfplay.batch} games"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _has_a_budget(self) -> Config:
         run = self.run
         if all(limit is None for limit in (run.updates, run.games, run.plies, run.minutes)):
@@ -177,8 +188,10 @@ def load_config(path: Path, settings: Sequence[str] = ()) -> Config:
     for setting in settings:
         _override(tree, setting)
     run = tree.setdefault("run", {})
-    if isinstance(run, dict) and not run.get("name"):
-        run["name"] = path.stem
+    if isinstance(run, dict):
+        run["name"] = run.get("name") or path.stem
+        if run.get("workers") == "cores":
+            run["workers"] = os.cpu_count() or 1
     try:
         return Config.model_validate(tree)
     except ValidationError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from agents.network import ValueNet
 from agents.value import ValueAgent
 from engine.ruleset import Ruleset
 from learning.config import Config, Run, at
+from learning.ranks import Ranks
 from learning.selfplay import Trajectory
 from learning.targets import Values, lambda_targets, one_hot
 
@@ -78,8 +80,10 @@ class Learner:
         outcomes = one_hot(trajectory.outcome, self.rules.payoffs.size)
         return lambda_targets(values, outcomes, trajectory.passed, self.scheduled(self.config.td.lambda_))
 
-    def update(self, trajectory: Trajectory, targets: Values) -> float:
+    def update(self, trajectory: Trajectory, targets: Values, ranks: Ranks | None = None) -> float:
         """Learn from a trajectory; the mean loss, cross-entropy in nats.
+
+        With `ranks`, each process brings its part of every minibatch and all take the same steps.
 
         Raises:
             NotFiniteError: the loss or a weight is infinite or no number.
@@ -91,6 +95,7 @@ class Learner:
         for group in self.optimizer.param_groups:
             group["lr"] = self.scheduled(optimizer.rate)
         minibatch, epochs = (max(1, round(self.scheduled(s))) for s in (optimizer.minibatch, optimizer.epochs))
+        minibatch = max(1, minibatch // (ranks.size if ranks else 1))
         losses = []
         for _ in range(epochs):
             order = self.generator.permutation(size)
@@ -99,11 +104,12 @@ class Learner:
                 loss = functional.cross_entropy(self.net(boards[rows], pending[rows]), wanted[rows])
                 self.optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
+                if ranks is not None:
+                    ranks.average(self.net.parameters())
                 self.optimizer.step()
                 losses.append(loss.detach())
         mean = float(torch.stack(losses).mean())
         self._check(mean)
-        self._count(trajectory)
         return mean
 
     def _check(self, loss: float) -> None:
@@ -115,11 +121,13 @@ class Learner:
         if not np.isfinite(loss):
             raise NotFiniteError(f"update {update}: the loss is {loss}")
 
-    def _count(self, trajectory: Trajectory) -> None:
+    def count(self, sums: Mapping[str, float]) -> None:
+        """Note an update and what was played for it, by the names of `learning.events`."""
         self.counters.updates += 1
-        self.counters.games += trajectory.games
-        self.counters.plies += trajectory.turns
-        self.counters.truncated += trajectory.truncated
+        self.counters.games += round(sums["games"])
+        self.counters.plies += round(sums["turns"])
+        self.counters.truncated += round(sums["truncated"])
+        self.counters.seconds += sums["seconds"]
 
     def state(self) -> dict[str, Any]:
         """Everything that a later learner needs to go on exactly from here, as tensors and plain types."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -17,11 +17,8 @@ from torch.utils.tensorboard import SummaryWriter
 from torch.utils.tensorboard.summary import hparams
 from tqdm import tqdm
 
-from engine.ruleset import Ruleset
 from learning.config import Config
-from learning.events import events_of
 from learning.learner import Learner
-from learning.selfplay import Trajectory
 
 LINE_SECONDS = 30.0  # between plain lines, where there is no terminal
 RECORD_UPDATES = 10  # updates a record of scalars stands for
@@ -36,15 +33,15 @@ class Log:
 
     Args:
         folder: of the run; event files and `metrics.jsonl` go there.
-        rules: of the games.
         quiet: show neither a bar nor lines.
+        writes: False in a process that leaves all this to another one.
     """
 
-    def __init__(self, folder: Path, rules: Ruleset, quiet: bool = False) -> None:
-        self.folder, self.rules, self.quiet = folder, rules, quiet
+    def __init__(self, folder: Path, quiet: bool = False, writes: bool = True) -> None:
+        self.folder, self.quiet, self.writes = folder, quiet or not writes, writes
         self.sums: dict[str, float] = {}
         self.seconds: dict[str, float] = {}  # by what the time went to, since the last record
-        self.is_terminal = sys.stderr.isatty() and not quiet
+        self.is_terminal = sys.stderr.isatty() and not self.quiet
         self.writer: SummaryWriter
         self.bar: tqdm[None]
         self.began = self.recorded = time.monotonic()
@@ -53,6 +50,9 @@ class Log:
 
     def open(self, learner: Learner, contents: dict[str, Any] | None = None) -> Log:
         """Begin to write; what an interrupted run wrote after the checkpoint it goes on from is dropped."""
+        self.begun_at = learner.progress
+        if not self.writes:
+            return self
         path = self.folder / "metrics.jsonl"
         counters = learner.counters
         if contents is not None:
@@ -63,7 +63,6 @@ class Log:
         self.metrics = path.open("a", encoding="utf-8")
         # the purge drops curves past the checkpoint; a step later, because its own records stand
         self.writer = SummaryWriter(str(self.folder), purge_step=counters.plies + 1 if contents is not None else None)
-        self.begun_at = learner.progress
         layout = "{percentage:3.0f} %|{bar}| {desc}"
         self.bar = tqdm(total=100, disable=not self.is_terminal, bar_format=layout, leave=False)
         return self
@@ -74,6 +73,8 @@ class Log:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if not self.writes:
+            return
         self.bar.close()
         self.writer.close()
         self.metrics.close()
@@ -89,11 +90,12 @@ class Log:
         yield
         self.seconds[what] = self.seconds.get(what, 0.0) + time.perf_counter() - began
 
-    def record(self, learner: Learner, loss: float, trajectory: Trajectory) -> None:
-        """Note an update; every RECORD_UPDATES of them, and the last, make a record."""
-        for name, value in {**events_of(trajectory, self.rules), "loss": loss, "updates": 1.0}.items():
+    def record(self, learner: Learner, sums: Mapping[str, float]) -> None:
+        """Note what an update summed up; every RECORD_UPDATES of them, and the last, make a record."""
+        for name, value in {**sums, "updates": 1.0}.items():
             self.sums[name] = self.sums.get(name, 0.0) + value
-        if learner.counters.updates % RECORD_UPDATES and learner.progress < 1:
+        is_due = learner.counters.updates % RECORD_UPDATES == 0 or learner.progress >= 1
+        if not is_due or not self.writes:
             return
         scalars = self._scalars(learner)
         self.sums, self.seconds, self.recorded = {}, {}, time.monotonic()
@@ -104,7 +106,7 @@ class Log:
         """The scalars of a record, from what was summed up."""
         sums, config = dict(self.sums), learner.config
         updates, decisions, games = sums.pop("updates"), sums.pop("decisions"), sums.pop("games")
-        turns = sums.pop("turns")
+        turns, _ = sums.pop("turns"), sums.pop("seconds")
         seconds = max(time.monotonic() - self.recorded, 1e-9)
         scalars = {
             "train/loss": sums.pop("loss") / updates,

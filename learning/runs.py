@@ -14,7 +14,6 @@ import psutil
 from filelock import FileLock, Timeout
 
 from agents.network import CheckpointMismatch, read_checkpoint
-from engine.game import BatchGame
 from engine.ruleset import InputError
 from learning.checkpoint import contents_of, resumable, write
 from learning.config import Config, ConfigError, dump_config, load_config
@@ -32,20 +31,26 @@ class RunFolder:
     event files, and in `checkpoints/` `last.pt` (the one to resume from), `best.pt` (the best
     evaluation so far) and weights-only snapshots at every 5 % of the budget.
 
+    Args:
+        path: of the folder.
+        writes: False in a process that leaves all this to another one.
+
     Raises:
         InputError: another process holds the run.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, writes: bool = True) -> None:
+        self.path, self.writes = path, writes
         self.figures: dict[str, Any] = {}  # of the newest evaluation, by opponent
         self.best: float | None = None  # its mean points per game, of the best evaluation
-        self.saved_updates, self.saved_at = 0, time.monotonic()
-        self.lock = FileLock(path / "lock")
-        try:
-            self.lock.acquire(timeout=0)
-        except Timeout:
-            raise InputError(f"{path}: another process is at work on this run") from None
+        self.saved_updates, self.saved_seconds = 0, 0.0
+        self.is_extended = False
+        if writes:
+            self.lock = FileLock(path / "lock")
+            try:
+                self.lock.acquire(timeout=0)
+            except Timeout:
+                raise InputError(f"{path}: another process is at work on this run") from None
 
     @property
     def last(self) -> Path:
@@ -69,11 +74,17 @@ class RunFolder:
         }
         (self.path / "run.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
-    def save(self, learner: Learner, game: BatchGame, log: dict[str, Any]) -> None:
-        """Write `last.pt`."""
-        extra = {"best": self.best}
-        write(resumable(learner, game, self.figures, log) | extra, self.last)
-        self.saved_updates, self.saved_at = learner.counters.updates, time.monotonic()
+    def extend(self, config: Config) -> None:
+        """Note, and say, that a resumed run has another budget than before."""
+        if self.is_extended and self.writes:
+            print(f"{self.path}: another budget; its schedules now stretch over the new one", flush=True)
+            (self.path / "config.toml").write_text(dump_config(config), encoding="utf-8")
+
+    def save(self, learner: Learner, games: list[Any], log: dict[str, Any]) -> None:
+        """Write `last.pt`; `games` are the states of every process's games."""
+        self.saved_updates, self.saved_seconds = learner.counters.updates, learner.counters.seconds
+        if self.writes:
+            write(resumable(learner, games, self.figures, log) | {"best": self.best}, self.last)
 
     def is_save_due(self, learner: Learner) -> bool:
         """Is it time for the next `last.pt`?"""
@@ -81,15 +92,19 @@ class RunFolder:
         passed = learner.counters.updates - self.saved_updates
         if run.save_updates is not None and passed >= run.save_updates:
             return True
-        return run.save_minutes is not None and time.monotonic() - self.saved_at >= 60 * run.save_minutes
+        return run.save_minutes is not None and learner.counters.seconds - self.saved_seconds >= 60 * run.save_minutes
 
     def snapshot(self, learner: Learner) -> None:
         """Write the weights at one of the SNAPSHOTS parts of the budget, as its percentage."""
+        if not self.writes:
+            return
         percent = 100 // SNAPSHOTS * int(learner.progress * SNAPSHOTS)
         write(contents_of(learner, self.figures), self.last.with_name(f"{percent:03}.pt"))
 
     def note(self, learner: Learner, figures: dict[str, Any]) -> None:
         """Keep the figures of an evaluation, and its weights as `best.pt` if it is the best so far."""
+        if not self.writes:
+            return
         self.figures = figures
         mean = sum(record["ppg"] for record in figures.values()) / max(len(figures), 1)
         if self.best is None or mean > self.best:
@@ -106,24 +121,26 @@ def processor() -> str:
         return platform.processor() or platform.machine()
 
 
-def new_run(config: Config) -> RunFolder:
-    """A folder in runs/ that did not exist yet: NAME, else NAME-2, NAME-3, ..."""
+def new_run(config: Config, writes: bool) -> RunFolder:
+    """A folder in runs/ that did not exist yet: NAME, else NAME-2, NAME-3, ...; none where another process writes."""
     name, number = config.run.name, 1
+    if not writes:
+        return RunFolder(RUNS / name, writes=False)
     while True:
         path = RUNS / (name if number == 1 else f"{name}-{number}")
         try:
             path.mkdir(parents=True)
         except FileExistsError:
             number += 1
-        else:
-            if number > 1:
-                print(f"{RUNS / name} exists; this run is {path}", flush=True)
-            folder = RunFolder(path)
-            folder.describe(config)
-            return folder
+            continue
+        if number > 1:
+            print(f"{RUNS / name} exists; this run is {path}", flush=True)
+        folder = RunFolder(path)
+        folder.describe(config)
+        return folder
 
 
-def resumed_run(path: Path, settings: list[str]) -> tuple[RunFolder, Config, dict[str, Any]]:
+def resumed_run(path: Path, settings: list[str], writes: bool) -> tuple[RunFolder, Config, dict[str, Any]]:
     """An existing run, its config with settings on top, and its last checkpoint.
 
     Raises:
@@ -144,11 +161,9 @@ def resumed_run(path: Path, settings: list[str]) -> tuple[RunFolder, Config, dic
     if changed:
         hint = f"start a new run with train.init={path}"
         raise ConfigError(f"--resume {path}: {changed[0]} cannot change in a run; {hint}")
-    folder = RunFolder(path)
+    folder = RunFolder(path, writes)
     contents = read_checkpoint(folder.last)
-    if config.run != before.run:
-        print(f"{path}: another budget; its schedules now stretch over the new one", flush=True)
-        (path / "config.toml").write_text(dump_config(config), encoding="utf-8")
+    folder.is_extended = config.run != before.run
     folder.figures, folder.best = contents.get("figures", {}), contents.get("best")
-    folder.saved_updates = contents["counters"]["updates"]
+    folder.saved_updates, folder.saved_seconds = contents["counters"]["updates"], contents["counters"]["seconds"]
     return folder, config, contents

@@ -31,9 +31,9 @@ class StopSignal:
             raise KeyboardInterrupt
 
     @contextmanager
-    def interrupting(self) -> Iterator[None]:
-        """A block that a signal ends at once; what follows it goes on."""
-        self.may_interrupt = True
+    def interrupting(self, may: bool) -> Iterator[None]:
+        """A block that a signal ends at once, if it `may`; what follows it goes on."""
+        self.may_interrupt = may
         try:
             yield
         except KeyboardInterrupt:

@@ -28,7 +28,7 @@ LAYERS = [  # a module may import from the lines above its own
     ["agents.simple", "agents.network"],
     ["agents.value"],
     ["agents.registry"],
-    ["learning", "learning.config", "learning.selfplay", "learning.targets"],
+    ["learning", "learning.config", "learning.ranks", "learning.selfplay", "learning.targets"],
     ["learning.events", "learning.learner", "learning.pictures", "learning.stopping"],
     ["learning.checkpoint", "learning.growth", "learning.log"],
     ["learning.runs", "learning.watching"],

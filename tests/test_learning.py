@@ -170,6 +170,7 @@ def trained() -> Learner:
     while learner.progress < 1:
         trajectory = collect(game, learner.agent(), config.selfplay.plies)
         learner.update(trajectory, learner.targets(trajectory))
+        learner.counters.updates += 1
     return learner
 
 

@@ -56,6 +56,12 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("tiny.toml").write_text(TINY)
 
 
+def trained(*words: str) -> subprocess.CompletedProcess[str]:
+    """A training in processes of its own, here."""
+    command = [sys.executable, str(ROOT / "train.py"), "tiny.toml", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
 class Killed(Exception):
     """Stands for kill -9 in this process: nothing is saved after it."""
 
@@ -102,7 +108,7 @@ def test_a_killed_and_resumed_run_is_bit_identical_to_one_never_stopped(
     assert read_checkpoint("runs/killed")["counters"]["updates"] == 50
     assert run("train.py", "--resume", "runs/killed").returncode == 0
     whole, killed = read_checkpoint("runs/whole"), read_checkpoint("runs/killed")
-    assert same(whole["game"], killed["game"])  # dice
+    assert same(whole["games"], killed["games"])  # dice
     assert same(whole["optimizer"], killed["optimizer"])
     assert same(whole["weights"], killed["weights"])
     assert metrics("whole") == metrics("killed")
@@ -308,7 +314,7 @@ def kill_at_random_moments(times: int) -> None:
         child.kill()
         child.wait()
         contents = read_checkpoint("runs/tiny")
-        assert "game" in contents
+        assert "games" in contents
 
 
 def test_kill_9_while_saving_every_update_leaves_a_last_that_loads() -> None:  # S50
@@ -419,3 +425,44 @@ def test_neither_seat_is_favoured_by_a_net(monkeypatch: pytest.MonkeyPatch) -> N
         wins += int((game.is_over & (won == (result.seat == 0))).sum())
         game.keep(np.flatnonzero(~game.is_over))
     assert abs(wins / 4000 - 0.5) < 0.03
+
+
+def test_two_processes_with_one_seed_are_the_same_run_twice_and_resume_exactly() -> None:
+    settings = ["run.workers=2", "run.updates=20", "run.save_updates=10"]
+    for name in ("one", "two"):
+        done = trained(*settings, f"run.name={name}")
+        assert done.returncode == 0, done.stderr
+    assert metrics("one") == metrics("two")
+    assert same(read_checkpoint("runs/one")["weights"], read_checkpoint("runs/two")["weights"])
+    contents = read_checkpoint("runs/one")
+    assert len(contents["games"]) == 2
+    assert not torch.equal(contents["games"][0]["seeds"], contents["games"][1]["seeds"])  # games of their own
+    done = run("train.py", "--resume", "runs/one", "run.updates=30", "run.workers=1")
+    refused(done, "the run had 2 processes", "run.workers=2")
+    command = [sys.executable, str(ROOT / "train.py"), "--resume", "runs/one", "run.updates=30"]
+    assert subprocess.run(command, check=False, timeout=120).returncode == 0
+    assert read_checkpoint("runs/one")["counters"]["updates"] == 30
+
+
+def test_a_dead_process_ends_the_run_with_a_message() -> None:
+    child = started("run.workers=2", "run.updates=1000000", "run.save_updates=5")
+    time.sleep(1.0)
+    others = psutil.Process(child.pid).children()
+    assert len(others) == 1
+    others[0].kill()
+    done = ended(child)
+    assert done.returncode == 1
+    assert "another process of this run has died" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "games" in read_checkpoint("runs/tiny")
+
+
+def test_a_signal_to_one_process_stops_all_of_them() -> None:
+    child = started("run.workers=2", "run.updates=1000000")
+    time.sleep(1.0)
+    others = psutil.Process(child.pid).children()
+    child.terminate()
+    done = ended(child)
+    assert done.returncode == 143, done.stderr
+    psutil.wait_procs(others, timeout=20)
+    assert not [other for other in others if other.is_running()]
