@@ -16,6 +16,7 @@ import pytest
 
 import cli
 import evaluate
+import export
 import train
 from engine import VARIANTS
 from engine.__main__ import main as engine_main
@@ -35,11 +36,8 @@ class Done(NamedTuple):
 
 def run(*words: str) -> Done:
     """A command, in this process: the script or module and its arguments."""
-    main = (
-        engine_main
-        if words[:2] == ("-m", "engine")
-        else {"train.py": train.main, "evaluate.py": evaluate.main}[words[0]]
-    )
+    scripts = {"train.py": train.main, "evaluate.py": evaluate.main, "export.py": export.main}
+    main = engine_main if words[:2] == ("-m", "engine") else scripts[words[0]]
     out, err = io.StringIO(), io.StringIO()
     arguments = words[2:] if words[0] == "-m" else words[1:]
     with (
