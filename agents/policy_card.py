@@ -98,7 +98,7 @@ def rules_of(path: Path, card: Card) -> Ruleset:
     try:
         rules = find_ruleset(card["variant"], card["rules"])
     except ValueError as error:  # InputError is one
-        raise PolicyError(f"{path}: its rules are not known here: {str(error):.200}") from None
+        raise PolicyError(f"{path}: its rules are not known here: {error!s:.200}") from None
     if card["outcomes"] != rules.payoffs.tolist():
         raise PolicyError(
             f"{path}: its outcomes are {card['outcomes']!r:.60}, those of {told(rules)} are {rules.payoffs.tolist()}"
