@@ -20,6 +20,7 @@ Signal = npt.NDArray[np.float32]  # (M, H)
 
 ROWS_AT_ONCE = 1024  # a slice whose activations stay in the cache
 ROWS_A_PRODUCT = 16
+HIGHEST = 1e37  # of a signal; float32 ends at 3.4e38
 
 
 class Policy:
@@ -166,7 +167,7 @@ def check(path: Path, arrays: Arrays, rules: Ruleset, hidden: list[int]) -> None
     """Refuse arrays that are not those of a net with these hidden layers.
 
     Raises:
-        PolicyError: one is missing, surplus, of a wrong shape or type, or holds what is no number.
+        PolicyError: one is missing, surplus, of a wrong shape or type, or holds what is no number or too large a one.
     """
     shapes = shapes_of(rules, hidden)
     surplus = sorted(arrays.keys() - shapes.keys())
@@ -180,3 +181,18 @@ def check(path: Path, arrays: Arrays, rules: Ruleset, hidden: list[int]) -> None
             raise PolicyError(f"{path}: array {name!r} is {array.dtype} {array.shape}, must be float32 {shape}")
         if not np.isfinite(array).all():
             raise PolicyError(f"{path}: array {name!r} holds values that are not finite")
+    if not _stays_finite(arrays, rules, len(hidden)):
+        raise PolicyError(f"{path}: its weights are so large that values could overflow")
+
+
+def _stays_finite(arrays: Arrays, rules: Ruleset, depth: int) -> bool:
+    """Is no signal of any position so large that float32 could not hold it? By adding up absolute weights."""
+    encoding = encoding_of(rules)
+    sizes = {name: np.abs(array).astype(np.float64) for name, array in arrays.items()}
+    bound = sizes["bias"] + np.abs(encoding.queues).max(axis=0) @ sizes["queue_weight"]  # (H,)
+    bound += (encoding.levels.max(axis=0) @ sizes["board_weight"]).sum(axis=0)
+    for index in range(depth):
+        if bound.max() > HIGHEST:
+            return False
+        bound = sizes[f"layers.{index}.weight"] @ bound + sizes[f"layers.{index}.bias"]
+    return bool(bound.max() <= HIGHEST)

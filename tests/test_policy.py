@@ -341,6 +341,8 @@ def test_a_net_that_has_diverged_is_not_exported(source: Path, tmp_path: Path) -
         (lambda card, arrays: arrays.update(bias=arrays["bias"].astype(np.int32)), ["'bias'", "type"]),
         (lambda card, arrays: arrays.update(bias=arrays["bias"] * np.nan), ["'bias'", "not finite"]),
         (lambda card, arrays: arrays.update(bias=arrays["bias"] / np.float32(0)), ["'bias'", "not finite"]),
+        (lambda card, arrays: arrays.update(bias=arrays["bias"] * 0 + np.float32(3e38)), ["could overflow"]),
+        (lambda card, arrays: arrays.update({n: a * np.float32(1e15) for n, a in arrays.items()}), ["could overflow"]),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*divide.*:RuntimeWarning", "ignore:.*invalid.*:RuntimeWarning")
