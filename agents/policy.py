@@ -11,7 +11,7 @@ import numpy.typing as npt
 from agents.base import difference
 from agents.encoding import encoding_of
 from agents.policy_card import Card, card_text, parse, rules_of
-from agents.policy_file import Arrays, PolicyError, read_file, write_file
+from agents.policy_file import Arrays, PolicyError, digest_of, read_file, write_file
 from engine.ruleset import Ruleset
 from engine.slots import Boards, Codes
 
@@ -130,6 +130,8 @@ def read_policy(path: Path) -> Policy:
     card = parse(path, text)
     rules = rules_of(path, card)
     check(path, arrays, rules, card["hidden"])
+    if digest_of(arrays) != card["weights"]:
+        raise PolicyError(f"{path}: damaged: its weights are not those that its card was written for")
     return Policy(rules, arrays, card)
 
 
@@ -147,7 +149,7 @@ def write_policy(path: Path, rules: Ruleset, arrays: Arrays, hidden: list[int], 
         PolicyError: weights that no policy has, something that is no plain value, or a file that cannot be written.
     """
     check(path, arrays, rules, hidden)
-    return write_file(path, card_text(path, rules, hidden, run), arrays)
+    return write_file(path, card_text(path, rules, hidden, digest_of(arrays), run), arrays)
 
 
 def shapes_of(rules: Ruleset, hidden: list[int]) -> dict[str, tuple[int, ...]]:

@@ -27,19 +27,21 @@ FIELDS: dict[str, type | tuple[type, ...]] = {  # of a card, in the order they a
     "encoding": int,
     "outcomes": list,
     "hidden": list,
+    "weights": str,
     "config": dict,
     "counters": dict,
     "figures": (dict, list),
 }
 
 
-def card_text(path: Path, rules: Ruleset, hidden: list[int], run: Card) -> str:
+def card_text(path: Path, rules: Ruleset, hidden: list[int], weights: str, run: Card) -> str:
     """The card of a policy for `rules` as text.
 
     Args:
         path: of the policy, for messages.
         rules: of the games it was trained for.
         hidden: width of each hidden layer.
+        weights: digest of the arrays.
         run: what is known of the run: `config`, `counters`, `figures`; plain values.
 
     Raises:
@@ -53,6 +55,7 @@ def card_text(path: Path, rules: Ruleset, hidden: list[int], run: Card) -> str:
         "encoding": ENCODING,
         "outcomes": rules.payoffs.tolist(),
         "hidden": hidden,
+        "weights": weights,
         **run,
     }
     try:

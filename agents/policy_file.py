@@ -7,6 +7,7 @@ than a few times the file.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
@@ -83,6 +84,14 @@ def write_file(path: Path, card: str, arrays: Arrays) -> int:
         with suppress(OSError):
             temporary.unlink()
     return len(content)
+
+
+def digest_of(arrays: Arrays) -> str:
+    """A digest of all arrays: .safetensors would not notice a changed weight."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(f"{name} {arrays[name].shape}".encode() + arrays[name].astype(FLOATS).tobytes())
+    return f"sha256 {digest.hexdigest()}"
 
 
 def check_suffix(path: Path) -> None:
