@@ -22,7 +22,7 @@ def arguments() -> argparse.Namespace:
         prog="evaluate.py",
         description="Play two agents against each other. Every game is played twice, with the same dice and the seats "
         "swapped. Figures are from the first agent's view; the interval of points per game (ppg) covers 95 %.",
-        epilog=f"agents: {', '.join(usages())}; PATH is a checkpoint or a run folder",
+        epilog=f"agents: {', '.join(usages())}; PATH is a checkpoint, a run folder or an exported policy",
     )
     parser.add_argument("variant", help="a game that `python -m engine list` prints")
     parser.add_argument("agents", nargs=2, metavar="AGENT", help="such as pips or td:runs/quick")

@@ -1,14 +1,16 @@
-"""What an agent is, and how a row is picked by score."""
+"""What an agent is, how a row is picked by score, and whether a file's rules are those of a game."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from engine.options import options_of
 from engine.plays import Afterstates
-from engine.ruleset import InputError
+from engine.ruleset import InputError, Ruleset
 from engine.slots import Keys
 
 Choice = npt.NDArray[np.int64]  # (N,): the row each game takes
@@ -46,3 +48,25 @@ def least(scores: Scores, after: Afterstates) -> Choice:
     choice = np.empty(after.start.size - 1, np.int64)
     choice[after.game.take(rows)] = rows  # reversed, so that the first of equals is written last
     return choice
+
+
+def difference(theirs: Ruleset, ours: Ruleset) -> str | None:
+    """Why a file trained under `theirs` cannot play under `ours`, naming the first rule that differs; else None.
+
+    House rules that only say what holds anyway make no difference.
+    """
+    if replace(theirs, house=()) == replace(ours, house=()):
+        return None
+    reason = f"trained for {told(theirs)}, this game is {told(ours)}"
+    for option in options_of(theirs) if theirs.name == ours.name else ():
+        there, here = (
+            option.read(rules) if option.pointless(rules) is None else "without effect" for rules in (theirs, ours)
+        )
+        if there != here:
+            return f"{reason} (rules.{option.name} is {there} there, {here} here)"
+    return reason
+
+
+def told(rules: Ruleset) -> str:
+    """A ruleset in short: its name and the house rules that are set."""
+    return " ".join([rules.name, *(f"rules.{name}={value}" for name, value in rules.house)])

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.base import AgentError
+from agents.base import AgentError, difference
 from agents.encoding import ENCODING, encoding_of
 from engine.ruleset import Ruleset
 from engine.slots import Boards, Codes
@@ -144,12 +144,7 @@ def load_network(path: str | Path, rules: Ruleset) -> ValueNet:
         CheckpointMismatch: not readable, or trained under other rules; names the first difference.
     """
     net = network_of(read_checkpoint(path), path)
-    theirs, ours = net.rules, rules
-    if (theirs.name, theirs.house) != (ours.name, ours.house):
-        raise CheckpointMismatch(f"{path}: trained for {told(theirs)}, this game is {told(ours)}")
+    reason = difference(net.rules, rules)
+    if reason is not None:
+        raise CheckpointMismatch(f"{path}: {reason}")
     return net
-
-
-def told(rules: Ruleset) -> str:
-    """A ruleset in short: its name and the house rules that are set."""
-    return " ".join([rules.name, *(f"rules.{name}={value}" for name, value in rules.house)])

@@ -12,7 +12,10 @@ from agents.value import Evaluator, ValueAgent
 from engine.ruleset import Ruleset
 
 AGENTS = {"random": "agents.simple:Random", "pips": "agents.simple:Pips"}  # made from the ruleset
-EVALUATORS = {"td": "agents.network:load_network"}  # read from a path, for a ruleset
+EVALUATORS = {  # read from a path, for a ruleset
+    "td": "agents.network:load_network",
+    "policy": "agents.policy:load_policy",
+}
 
 
 def make_agent(spec: str, rules: Ruleset) -> Agent:

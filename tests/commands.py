@@ -14,6 +14,7 @@ import pytest
 
 import cli
 import evaluate
+import export
 import train
 from engine.__main__ import main as engine_main
 
@@ -31,7 +32,8 @@ class Done(NamedTuple):
 
 def run(*words: str) -> Done:
     """A command, in this process: the script or module and its arguments."""
-    main = {"-m": engine_main, "train.py": train.main, "evaluate.py": evaluate.main}[words[0]]
+    scripts = {"train.py": train.main, "evaluate.py": evaluate.main, "export.py": export.main, "-m": engine_main}
+    main = scripts[words[0]]
     out, err = io.StringIO(), io.StringIO()
     arguments = words[2:] if words[0] == "-m" else words[1:]
     with (
