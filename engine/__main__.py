@@ -11,8 +11,8 @@ import numpy as np
 
 from cli import Parser, at_least, house_rules, run
 from engine.game import BatchGame
+from engine.house_rules import options_of
 from engine.notation import decision, format_board, format_position, format_side
-from engine.options import options_of
 from engine.plays import Afterstates, afterstates
 from engine.queues import queues_of
 from engine.ruleset import Part, Ruleset
@@ -111,8 +111,9 @@ def show_rules(rules: Ruleset) -> int:
         reason = option.pointless(rules)
         value = option.read(rules) if reason is None else f"without effect under {reason}"
         print(f"  {option.name:20} {value}")
-        hint = f" [{option.hint}]" if option.values != () else ""
-        print(textwrap.fill(option.meaning + hint, 100, initial_indent=" " * 23, subsequent_indent=" " * 23))
+        print(
+            textwrap.fill(f"{option.meaning} [{option.hint}]", 100, initial_indent=" " * 23, subsequent_indent=" " * 23)
+        )
     if rules.notes:
         print("\nNotes:")
         for note in rules.notes:
