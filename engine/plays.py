@@ -7,6 +7,7 @@ All arrays are flat over the batch: M rows, each of them a position that belongs
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -239,17 +240,7 @@ def moved(plays: Plays, parent: Rows, src: Slots, dst: Slots, changes: list[Chan
 
 def grow(start: Boards, pending: Codes, rules: Ruleset, *, pairs: bool) -> Plays:
     """Every legal play of one tier, for N games that all play pairs, or all runs of equal numbers."""
-    q = queues_of(rules)
-    size = len(start)
-    layer = Plays(
-        start,
-        pack(start > 0)[:, MINE],
-        np.arange(size, dtype=np.int32),
-        np.zeros(size, np.uint64),
-        q.full.take(pending),
-        np.full(size, ALL_SLOTS),
-        np.full(size, -1, np.int8),
-    )
+    layer = unmoved(start, pending, rules)
     layers = [layer]
     ordered = not pairs and not rules.order_matters
     while layer.game.size and layer.left.any():
@@ -257,6 +248,20 @@ def grow(start: Boards, pending: Codes, rules: Ruleset, *, pairs: bool) -> Plays
         layers.append(layer)
     layers = [layers[0], *(standing(layer, start, pending, rules, hard=True) for layer in layers[1:])]
     return worthiest(layers, start, pending, rules)
+
+
+def unmoved(start: Boards, pending: Codes, rules: Ruleset) -> Plays:
+    """The plays that have made no step yet, one for each of N games."""
+    size = len(start)
+    return Plays(
+        start,
+        pack(start > 0)[:, MINE],
+        np.arange(size, dtype=np.int32),
+        np.zeros(size, np.uint64),
+        queues_of(rules).full.take(pending),
+        np.full(size, ALL_SLOTS),
+        np.full(size, -1, np.int8),
+    )
 
 
 def standing(plays: Plays, start: Boards, pending: Codes, rules: Ruleset, *, hard: bool) -> Plays:
@@ -347,18 +352,24 @@ def declare_draws(plays: Plays, start: Boards, pending: Codes, rules: Ruleset) -
 
 
 def is_dead(boards: Boards, rules: Ruleset) -> Flags:
-    """(M,) flags: neither side has a legal step with any roll."""
+    """(M,) flags: neither side has a legal play with any roll."""
     q = queues_of(rules)
     roll = q.code(("roll",))
+    codes = np.unique(q.chance_code[:, roll, : int(q.ways[roll])])
+    codes = codes[np.argsort(-q.full.take(codes), kind="stable")].tolist()  # doubles first: they try every number
     dead = np.ones(len(boards), np.bool_)
-    for code in np.unique(q.chance_code[:, roll, : int(q.ways[roll])]).tolist():
-        for view in (1, -1):
-            rows = np.flatnonzero(dead)
-            if not rows.size:
-                return dead
-            codes = np.full(rows.size, code, np.int8)
-            plays = grow(boards[rows, ::view], codes, rules, pairs=is_pair(q.items[code][0]))
+    for view, code in product((-1, 1), codes):
+        rows = np.flatnonzero(dead)
+        if not rows.size:
+            break
+        start, pending = boards[rows, ::view], np.full(rows.size, code, np.int8)
+        if rules.formations:
+            plays = grow(start, pending, rules, pairs=is_pair(q.items[code][0]))
             dead[rows[plays.game[plays.left != q.full[code]]]] = False
+        else:  # a single step is a play
+            row, die, _ = options(first := unmoved(start, pending, rules), pending, q)
+            can = can_leave(first.see(row, die, start, pending, rules))
+            dead[rows[row[can != 0]]] = False
     return dead
 
 
