@@ -60,7 +60,8 @@ class Option:
     @property
     def hint(self) -> str:
         """What a value looks like."""
-        return ", ".join([*self.values, *([self.form[1]] if self.form else [])])
+        words = [value for value in self.values if value not in self.refused]
+        return ", ".join([*words, *([self.form[1]] if self.form else [])])
 
 
 def unless(option: Option, *values: str) -> Why:

@@ -170,9 +170,9 @@ def worth_of(tier: tuple[int, ...], left: int, rules: Ruleset) -> int:
 def inputs_of(queue: Queue, rules: Ruleset) -> list[float]:
     """What a net sees of a queue: how often each number is to be played, then which words occur.
 
-    Numbers of later tiers count half, so that the order of two tiers shows.
+    Numbers of later tiers count a third, so that the order of two tiers shows.
     """
-    tiers = [(item, 4 if index == 0 else 8) for index, item in enumerate(queue) if isinstance(item, tuple)]
+    tiers = [(item, 4 if index == 0 else 12) for index, item in enumerate(queue) if isinstance(item, tuple)]
     counts = [sum(tier.count(number) / weight for tier, weight in tiers) for number in range(1, rules.faces + 1)]
     words = [
         queue[0] == "first",
