@@ -59,10 +59,10 @@ def list_variants() -> int:
     """Print a line for every variant, and for the names without rules."""
     for rules in VARIANTS:
         aliases = f"  (also {', '.join(rules.aliases)})" if rules.aliases else ""
-        print(f"{rules.name:16} {rules.title}{aliases}")
+        print(f"{rules.name:21} {rules.title}{aliases}")
     print("\nKnown by name only:")
     for name, why in UNDOCUMENTED.items():
-        print(f"{name:16} {why}")
+        print(textwrap.fill(f"{name:21} {why}", 100, subsequent_indent=" " * 22))
     return 0
 
 
@@ -87,6 +87,8 @@ def sentences(rules: Ruleset) -> list[str]:
     duty += "; if either of two but not both can be, the larger." if rules.higher_die else "."
     if rules.must_play == "none":
         duty = "A side may stop after any step; only entering from the bar is a duty."
+    judged = "What no play may leave holds after each of its steps, too."
+    is_each = rules.formation_scope == "each_step" and any(formation.hard for formation in rules.formations)
     parts: list[Part] = [rules.turn, rules.contact, *rules.limits, *rules.formations, rules.bearing, rules.scoring]
     return [
         f"{rules.points} points, {rules.checkers} checkers a side, dice of {rules.faces} faces, "
@@ -96,6 +98,7 @@ def sentences(rules: Ruleset) -> list[str]:
         OPENINGS[rules.opening] + " Ties are thrown again.",
         *(part.tell(rules) for part in parts),
         *([rules.binding.tell(rules)] if rules.binding is not None else []),
+        *([judged] if is_each else []),
         duty,
         f"A game of more than {rules.ply_limit:,} turns is cut by whoever plays it, and counts as truncated.",
     ]
@@ -110,9 +113,9 @@ def show_rules(rules: Ruleset) -> int:
     for option in options_of(rules):
         reason = option.pointless(rules)
         value = option.read(rules) if reason is None else f"without effect under {reason}"
-        print(f"  {option.name:20} {value}")
+        print(f"  {option.name:25} {value}")
         print(
-            textwrap.fill(f"{option.meaning} [{option.hint}]", 100, initial_indent=" " * 23, subsequent_indent=" " * 23)
+            textwrap.fill(f"{option.meaning} [{option.hint}]", 100, initial_indent=" " * 28, subsequent_indent=" " * 28)
         )
     if rules.notes:
         print("\nNotes:")

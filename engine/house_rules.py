@@ -80,7 +80,7 @@ GRACE = number(
     "cascade_grace",
     made(at("turn.early"), Grace, "turns"),
     "so many first turns with ordinary doubles",
-    lambda rules: 100,
+    lambda rules: 31,
     zero="0",
 )
 COMPLEMENT = flag(

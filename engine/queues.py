@@ -1,7 +1,8 @@
 """A turn as data: every queue that can be pending in a ruleset, and what follows it.
 
 A queue is a tuple of items, the rest of a side's turn: tiers of numbers such as `(6, 5)` or
-`(4, 4, 4, 4)`, and the words `first` (opening throw), `roll`, `name` (a double), `either` (play the
+`(4, 4, 4, 4)`, and the words `first` (opening throw), `roll`, `own_roll` (that of the side's own turn,
+behind left-over numbers, where a bonus roll could be meant), `name` (a double), `either` (play the
 opening throw or roll afresh), `toss` (who opens a closed board), `open` and `open_theirs` (which
 point). The queues of a ruleset are found by closure from `(first,)` and `(roll,)`; a code is an
 index into that list. Nothing here is written by hand for a game.

@@ -171,7 +171,8 @@ class LongTurn:
         if self.bonus:
             kinds = {"after_double": "rolled", "after_complement": "rolled", "after_named": "named"}
             which = " or ".join(dict.fromkeys(kinds[bonus] for bonus in self.bonus))
-            lines.append(f"Who has played out a {which} double rolls again.")
+            whole = " and its complement" if self.doubles == "complement" else ""
+            lines.append(f"Who has played out a {which} double{whole} rolls again.")
         lines.append("A tier that cannot be played out ends the turn, and the rest is lost.")
         if self.left_overs is not None:
             lines[-1] = "A tier that cannot be played out ends the turn. " + self.left_overs.tell(rules)
