@@ -142,7 +142,7 @@ def show_legal(rules: Ruleset, position: str, roll: str, as_json: bool) -> int:
     for row, text in enumerate(listing["afterstates"]):
         points = listing["outcome"][row]
         if points is not None:
-            what = f"the game is over, {points:+d}"
+            what = f"the game is over, {points:+d}" if points else "the game is a draw"
         else:
             what = f"then {'the other side' if listing['passed'][row] else 'the same side'}: {listing['pending'][row]}"
         print(f"{row + 1:4}  {text}   {what}")
