@@ -109,6 +109,17 @@ HYPERGAMMON = replace(
     setup=((24, 1), (23, 1), (22, 1)),
 )
 
+LONGGAMMON = replace(
+    BACKGAMMON,
+    name="longgammon",
+    title="Longgammon",
+    aliases=("long", "long_backgammon"),
+    sources=("Backgammon Galore, variants index",),
+    notes=("Name and start are all that its source has; the rest is backgammon.",),
+    house_rules=(),
+    setup="head",
+)
+
 PORTES = replace(
     BACKGAMMON,
     name="portes",
@@ -383,6 +394,7 @@ VARIANTS: tuple[Ruleset, ...] = (
     DUTCH,
     NACKGAMMON,
     HYPERGAMMON,
+    LONGGAMMON,
     PORTES,
     ACEY_DEUCEY,
     EUROPEAN_ACEY_DEUCEY,
