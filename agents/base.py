@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from engine.options import options_of
+from engine.house_rules import options_of
 from engine.plays import Afterstates
 from engine.ruleset import InputError, Ruleset
 from engine.slots import Keys

@@ -12,8 +12,8 @@ import numpy as np
 from cli import Parser, at_least, house_rules, run
 from engine.describe import sentences
 from engine.game import BatchGame
+from engine.house_rules import options_of
 from engine.notation import decision, format_board, format_position
-from engine.options import options_of
 from engine.plays import Afterstates, afterstates
 from engine.queues import queues_of
 from engine.ruleset import Ruleset
@@ -60,10 +60,10 @@ def list_variants() -> int:
     """Print a line for every variant, and for the names without rules."""
     for rules in VARIANTS:
         aliases = f"  (also {', '.join(rules.aliases)})" if rules.aliases else ""
-        print(f"{rules.name:16} {rules.title}{aliases}")
+        print(f"{rules.name:21} {rules.title}{aliases}")
     print("\nKnown by name only:")
     for name, why in UNDOCUMENTED.items():
-        print(f"{name:16} {why}")
+        print(textwrap.fill(f"{name:21} {why}", 100, subsequent_indent=" " * 22))
     return 0
 
 
@@ -79,9 +79,10 @@ def show_rules(rules: Ruleset) -> int:
     for option in options_of(rules):
         reason = option.pointless(rules)
         value = option.read(rules) if reason is None else f"without effect under {reason}"
-        print(f"  {option.name:20} {value}")
-        hint = f" [{option.hint}]" if option.values != () else ""
-        print(textwrap.fill(option.meaning + hint, 100, initial_indent=" " * 23, subsequent_indent=" " * 23))
+        print(f"  {option.name:25} {value}")
+        print(
+            textwrap.fill(f"{option.meaning} [{option.hint}]", 100, initial_indent=" " * 28, subsequent_indent=" " * 28)
+        )
     if rules.notes:
         print("\nNotes:")
         for note in rules.notes:
@@ -107,7 +108,7 @@ def show_legal(rules: Ruleset, position: str, roll: str, as_json: bool) -> int:
     for row, text in enumerate(listing["afterstates"]):
         points = listing["outcome"][row]
         if points is not None:
-            what = f"the game is over, {points:+d}"
+            what = f"the game is over, {points:+d}" if points else "the game is a draw"
         else:
             what = f"then {'the other side' if listing['passed'][row] else 'the same side'}: {listing['pending'][row]}"
         print(f"{row + 1:4}  {text}   {what}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from engine.ruleset import Change, Ruleset, Sight
-from engine.slots import MINE, OFF, SLOTS, THEIRS, Boards, Flags, Rows, Slots, Words
+from engine.slots import MINE, OFF, SLOTS, THEIRS, Boards, Flags, Rows, Slots, Words, span
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +46,16 @@ class HomeGate:
 
 @dataclass(frozen=True, kw_only=True)
 class Hit:
-    """Two checkers close a point; a lone one that is landed on goes to the bar."""
+    """Two checkers close a point; a lone one that is landed on goes to the bar.
+
+    `entry`: what a point must be for a checker to enter there. On an empty one nobody stands,
+    friend or foe, so that entering never hits.
+    """
 
     gate: HomeGate | None = None
+    entry: Literal["open", "empty"] = "open"
     fate: Literal["bar"] = "bar"
+    block_at: ClassVar[int] = 2
 
     @property
     def memory(self) -> tuple[str, ...]:
@@ -58,12 +64,14 @@ class Hit:
 
     @property
     def order_matters(self) -> bool:
-        """A step that opens the gate has to come before the hit."""
-        return self.gate is not None and self.gate.midturn
+        """A step that opens the gate comes before the hit; one that leaves a point, before entering there."""
+        return (self.gate is not None and self.gate.midturn) or self.entry == "empty"
 
     def tell(self, rules: Ruleset) -> str:
         """Block, hit and gate as sentences."""
         text = "Two checkers close a point; a lone one that is landed on goes to the bar and enters first."
+        if self.entry == "empty":
+            text += " A checker enters on an empty point only, so entering never hits."
         return text if self.gate is None else f"{text} {self.gate.tell(rules)}"
 
     def opens(self, see: Sight) -> Words:
@@ -74,8 +82,10 @@ class Hit:
         return ~closed & see.rules.board_words
 
     def enters(self, see: Sight, opens: Words) -> Words:
-        """(M,) words: one enters wherever one may land."""
-        return opens
+        """(M,) words: one enters wherever one may land, or on empty points only."""
+        if self.entry == "open" or not (see.mine & span(see.rules.bar, see.rules.hand)).any():
+            return opens
+        return opens & ~see.mine & ~see.theirs(1)
 
     def changes(self, boards: Boards, row: Rows, src: Slots, dst: Slots, rules: Ruleset) -> list[Change]:
         """A blot that is landed on moves to its owner's bar."""
@@ -92,3 +102,73 @@ class Hit:
             earned = (boards[:, :, OFF : rules.quarter + 1] > 0).any(axis=2)
             latch = boards[:, :, rules.memory["latch"]]
             np.maximum(latch, earned.astype(np.int8), out=latch)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pin:
+    """Two checkers close a point; a lone one that is landed on is pinned there.
+
+    A pinned checker cannot move until all that stand on it have left. One checker on a pinned one
+    closes the point like two, and cannot itself be pinned.
+    """
+
+    memory: ClassVar[tuple[str, ...]] = ()
+    order_matters: ClassVar[bool] = False
+    fate: ClassVar[Literal["pinned"]] = "pinned"
+    block_at: ClassVar[int] = 2
+
+    def tell(self, rules: Ruleset) -> str:
+        """Block and pin as sentences."""
+        return (
+            "Two checkers close a point; a lone one that is landed on is pinned there until all on top of it have "
+            "left. One checker on a pinned one closes the point as well."
+        )
+
+    def opens(self, see: Sight) -> Words:
+        """(M,) words: points with at most one checker of the opponent, and none that is on top of mine."""
+        return ~(see.theirs_before(2) | see.pinned) & see.rules.board_words
+
+    def enters(self, see: Sight, opens: Words) -> Words:
+        """(M,) words: one enters wherever one may land."""
+        return opens
+
+    def changes(self, boards: Boards, row: Rows, src: Slots, dst: Slots, rules: Ruleset) -> list[Change]:
+        """A lone checker that is landed on becomes pinned; one that is left alone, free."""
+        flat, base = boards.reshape(-1), row * (2 * SLOTS)
+        under, there = rules.across.take(src), rules.across.take(dst)
+        freed = np.flatnonzero((flat.take(base + under) < 0) & (flat.take(base + src) == 1))
+        caught = np.flatnonzero(flat.take(base + there) == 1)
+        found = [Change(freed, under[freed], +2), Change(caught, there[caught], -2)]
+        return [change for change in found if change.rows.size]
+
+    def remember(self, boards: Boards, passed: Flags, rules: Ruleset) -> None:
+        """Nothing to remember."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """One checker closes a point; the sides never touch."""
+
+    memory: ClassVar[tuple[str, ...]] = ()
+    order_matters: ClassVar[bool] = False
+    fate: ClassVar[Literal["safe"]] = "safe"
+    block_at: ClassVar[int] = 1
+
+    def tell(self, rules: Ruleset) -> str:
+        """The block as a sentence."""
+        return "One checker closes a point to the other side; nothing is hit or pinned."
+
+    def opens(self, see: Sight) -> Words:
+        """(M,) words: points without a checker of the opponent."""
+        return ~see.theirs_before(1) & see.rules.board_words
+
+    def enters(self, see: Sight, opens: Words) -> Words:
+        """(M,) words: one enters wherever one may land."""
+        return opens
+
+    def changes(self, boards: Boards, row: Rows, src: Slots, dst: Slots, rules: Ruleset) -> list[Change]:
+        """Nothing happens to the opponent's checkers."""
+        return []
+
+    def remember(self, boards: Boards, passed: Flags, rules: Ruleset) -> None:
+        """Nothing to remember."""

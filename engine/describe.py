@@ -24,6 +24,8 @@ def sentences(rules: Ruleset) -> list[str]:
     duty += "; if either of two but not both can be, the larger." if rules.higher_die else "."
     if rules.must_play == "none":
         duty = "A side may stop after any step; only entering from the bar is a duty."
+    judged = "What no play may leave holds after each of its steps, too."
+    is_each = rules.formation_scope == "each_step" and any(formation.hard for formation in rules.formations)
     parts: list[Part] = [rules.turn, rules.contact, *rules.limits, *rules.formations, rules.bearing, rules.scoring]
     return [
         f"{rules.points} points, {rules.checkers} checkers a side, dice of {rules.faces} faces, "
@@ -33,6 +35,7 @@ def sentences(rules: Ruleset) -> list[str]:
         OPENINGS[rules.opening] + " Ties are thrown again.",
         *(part.tell(rules) for part in parts),
         *([rules.binding.tell(rules)] if rules.binding is not None else []),
+        *([judged] if is_each else []),
         duty,
         f"A game of more than {rules.ply_limit:,} turns is cut by whoever plays it, and counts as truncated.",
     ]

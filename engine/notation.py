@@ -45,16 +45,16 @@ def parse_position(text: str, rules: Ruleset) -> tuple[Boards, Queue | None]:
             raise PositionError(f"{name}: {total} checkers, {rules.name} has {rules.checkers} a side")
         board[side, OFF] += rules.checkers - total
     _refuse_shared_points(board, rules)
-    _fill_memory(board, rules)
+    rules.recall(board[None])
     queue = None
     for field in extra.split() if bar else []:
         key, _, value = field.partition(":")
         if key == "queue":
             queue = parse_queue(value, rules)
-        elif key in rules.memory:
+        elif key in rules.memory or key == "turns":  # turns may always be said; some rules do not count them
             _remember(board, key, value, rules)
         else:
-            known = ", ".join(["queue", *rules.memory])
+            known = ", ".join(["queue", *dict.fromkeys(["turns", *rules.memory])])
             raise PositionError(f"extra {field!r}: {rules.name} knows {known} here")
     return board, queue
 
@@ -99,18 +99,14 @@ def _refuse_shared_points(board: Boards, rules: Ruleset) -> None:
             raise PositionError(f"point {point}: their {rules.opposing(point)} is pinned by nobody")
 
 
-def _fill_memory(board: Boards, rules: Ruleset) -> None:
-    """What the rules remember, as far as the board tells it: see `Contact.remember`."""
-    one = board[None]
-    rules.contact.remember(one, np.zeros(1, np.bool_), rules)
-
-
 def _remember(board: Boards, name: str, value: str, rules: Ruleset) -> None:
     """Write `name:mine,theirs` into the board."""
     counts = value.split(",")
     if len(counts) != 2 or not all(count.isdigit() and int(count) < 100 for count in counts):
         raise PositionError(f"{name}:{value}: must be {name}:MINE,THEIRS, two small numbers")
-    board[:, rules.memory[name]] = [int(count) for count in counts]
+    most = rules.turns_told if name == "turns" else rules.checkers
+    if name in rules.memory:
+        board[:, rules.memory[name]] = [min(int(count), most) for count in counts]
 
 
 def parse_queue(text: str, rules: Ruleset) -> Queue:

@@ -1,29 +1,39 @@
-"""House rules: text in, an edited ruleset or the reason for a refusal out.
+"""House rules, the mechanism: text in, an edited ruleset or the reason for a refusal out.
 
-An option has one name everywhere (`rules.NAME=VALUE`), reads its default from the ruleset itself,
-and knows which other option makes it pointless.
+An option looks at a ruleset through a lens: its value is read from the parts themselves and stored
+nowhere else. The table of options is in `house_rules`.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from engine.binding import BindTheTables
-from engine.contact import Hit, HomeGate
-from engine.formations import ClosedBoard
-from engine.limits import FirstRollEnters
-from engine.notation import PositionError, format_side, parse_side
+from engine.notation import PositionError, parse_side
 from engine.ruleset import InputError, RulesError, Ruleset
 from engine.slots import OFF
-from engine.turn import PlainTurn
+
+SIZE = ("points", "checkers", "setup")  # written at once, before all others
+Why = Callable[[Ruleset], str | None]  # why an option could do nothing, naming the other option; None where it can
 
 
 class OptionError(InputError):
     """A house rule is unknown, of a wrong value, without effect or contradictory; the message names it."""
+
+
+def never(rules: Ruleset) -> str | None:
+    """The option always has an effect."""
+    return None
+
+
+def unchanged(rules: Ruleset, text: str) -> Ruleset:
+    """The ruleset as it is: there is one value only, or it has been written already."""
+    return rules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,318 +41,233 @@ class Option:
     """One house rule. `pointless` says why it could do nothing in a ruleset, naming the other option."""
 
     name: str
-    values: tuple[str, ...] | None  # None: a whole number
     meaning: str
     read: Callable[[Ruleset], str]
-    write: Callable[[Ruleset, str], Ruleset]
-    pointless: Callable[[Ruleset], str | None] = lambda rules: None
+    write: Callable[[Ruleset, str], Ruleset] = unchanged
+    pointless: Why = never
+    values: tuple[str, ...] = ()  # the words it may be; joined words may come in any order
+    form: tuple[str, str] | None = None  # what else it may be: a pattern, and that in words
+    refused: Mapping[str, str] = field(default_factory=dict)  # words that are known but cannot be had, and why
     general: bool = False  # a house rule of every game
 
-    def accepts(self, text: str) -> bool:
-        """Is this a value of the option?"""
-        return text.isdigit() if self.values is None else text in self.values
+    def word(self, text: str) -> str | None:
+        """The value that a text stands for; None if it is none of this option."""
+        for value in (*self.values, *self.refused):
+            if sorted(value.split(",")) == sorted(text.split(",")):
+                return value
+        return text if self.form is not None and re.fullmatch(self.form[0], text) else None
 
     @property
     def hint(self) -> str:
         """What a value looks like."""
-        return "a whole number" if self.values is None else ", ".join(self.values)
+        words = [value for value in self.values if value not in self.refused]
+        return ", ".join([*words, *([self.form[1]] if self.form else [])])
 
 
-# -- reading and writing the parts ------------------------------------------------------------------
+def unless(option: Option, *values: str) -> Why:
+    """Without effect where another option has one of these values."""
+
+    def why(rules: Ruleset) -> str | None:
+        value = option.read(rules)
+        return f"{option.name}={value}" if value in values else None
+
+    return why
 
 
-def _flag(value: bool) -> str:
-    return "true" if value else "false"
+def both(*reasons: Why) -> Why:
+    """Without effect where all of these reasons hold."""
+
+    def why(rules: Ruleset) -> str | None:
+        found = [reason for each in reasons if (reason := each(rules)) is not None]
+        return " and ".join(found) if len(found) == len(reasons) else None
+
+    return why
 
 
-def _gate(rules: Ruleset) -> HomeGate | None:
-    return rules.contact.gate if isinstance(rules.contact, Hit) else None
+def either(*reasons: Why) -> Why:
+    """Without effect where one of these reasons holds."""
+    return lambda rules: next((reason for each in reasons if (reason := each(rules)) is not None), None)
 
 
-def _with_gate(rules: Ruleset, gate: HomeGate | None) -> Ruleset:
-    return replace(rules, contact=Hit(gate=gate))
+# -- lenses: where in a ruleset a value stands -----------------------------------------------------------
 
 
-def _edit_gate(rules: Ruleset, **changes: object) -> Ruleset:
-    gate = _gate(rules)
-    assert gate is not None  # `pointless` has refused
-    return _with_gate(rules, replace(gate, **changes))  # type: ignore[arg-type]
+@dataclass(frozen=True)
+class Lens:
+    """How to read something of a ruleset, and how to write it."""
+
+    get: Callable[[Ruleset], Any]
+    put: Callable[[Ruleset, Any], Ruleset]
 
 
-def _gate_name(rules: Ruleset) -> str:
-    gate = _gate(rules)
-    return "none" if gate is None else "home_latched" if gate.latched else "home_current"
+def at(path: str) -> Lens:
+    """A field, or a field of a part, or of a part's part such as `turn.early.shared`; None where there is none."""
+    *parents, last = path.split(".")
+
+    def chain(rules: Ruleset) -> list[Any]:
+        found: list[Any] = [rules]
+        for name in parents:
+            found.append(getattr(found[-1], name, None))
+        return found
+
+    def put(rules: Ruleset, value: Any) -> Ruleset:
+        for part, name in zip(reversed(chain(rules)), [last, *reversed(parents)], strict=True):
+            value = replace(part, **{name: value})
+        edited: Ruleset = value
+        return edited
+
+    return Lens(lambda rules: getattr(chain(rules)[-1], last, None), put)
 
 
-def _write_gate(rules: Ruleset, text: str) -> Ruleset:
-    return _with_gate(rules, None if text == "none" else HomeGate(latched=text == "home_latched"))
+def one_of(slot: str, *kinds: type, like: Callable[[Any], bool] = bool) -> Lens:
+    """The part of one of these kinds among the `limits` or `formations`, or None."""
+
+    def get(rules: Ruleset) -> Any:
+        return next((part for part in getattr(rules, slot) if isinstance(part, kinds) and like(part)), None)
+
+    def put(rules: Ruleset, value: Any) -> Ruleset:
+        kept = tuple(part for part in getattr(rules, slot) if part != get(rules))
+        edits: dict[str, Any] = {slot: kept if value is None else (*kept, value)}
+        return replace(rules, **edits)
+
+    return Lens(get, put)
 
 
-def _without_gate(rules: Ruleset) -> str | None:
-    return "hit_gate=none" if _gate(rules) is None else None
-
-
-def _counts_off_is_pointless(rules: Ruleset) -> str | None:
-    gate = _gate(rules)
-    return "hit_gate=home_latched" if gate is not None and gate.latched else _without_gate(rules)
-
-
-def _midturn_is_pointless(rules: Ruleset) -> str | None:
-    gate = _gate(rules)  # a victim's latch cannot change while the other side plays
-    if gate is not None and gate.latched and gate.side == "victim":
-        return "hit_gate=home_latched and hit_gate_side=victim"
-    return _without_gate(rules)
-
-
-def _binding_name(rules: Ruleset) -> str:
-    if rules.binding is not None:
-        return "penalty"
-    return "illegal" if ClosedBoard() in rules.formations else "off"
-
-
-def _write_binding(rules: Ruleset, text: str) -> Ruleset:
-    formations = tuple(f for f in rules.formations if f != ClosedBoard())
-    if text == "illegal":
-        formations = (*formations, ClosedBoard())
-    binding = (rules.binding or BindTheTables()) if text == "penalty" else None
-    return replace(rules, formations=formations, binding=binding)
-
-
-def _bind(rules: Ruleset) -> BindTheTables:
-    return rules.binding if isinstance(rules.binding, BindTheTables) else BindTheTables()
-
-
-def _without_penalty(rules: Ruleset) -> str | None:
-    return None if rules.binding is not None else f"bind_tables={_binding_name(rules)}"
-
-
-def _doubles_name(rules: Ruleset) -> str:
-    assert isinstance(rules.turn, PlainTurn)
-    return "x4" if rules.turn.times == 4 else "each_once"
-
-
-def _write_first_roll(rules: Ruleset, text: str) -> Ruleset:
-    limits = tuple(limit for limit in rules.limits if limit != FirstRollEnters())
-    return replace(rules, limits=(*limits, FirstRollEnters()) if text == "enter_only" else limits)
-
-
-def _setup_text(rules: Ruleset) -> str:
-    return format_side(rules.start_row, rules)
-
-
-def _write_setup(rules: Ruleset, text: str) -> Ruleset:
-    try:
-        row = parse_side(text, rules)
-    except PositionError as error:
-        raise OptionError(f"rules.setup: {error}") from error
-    if row[rules.bar] or row[OFF] or (row < 0).any():
-        raise OptionError(f"rules.setup: {text!r}: only points and the hand hold checkers as a game starts")
-    if row.sum() != rules.checkers:
-        raise OptionError(f"rules.setup: {text!r} has {row.sum()} checkers, rules.checkers={rules.checkers}")
-    return replace(rules, setup=tuple((int(slot), int(row[slot])) for slot in np.flatnonzero(row)))
-
-
-CUBE_WORDS = {
-    "beaver": "the taker of a double may double again at once",
-    "raccoon": "a beaver may be answered by one more double",
-    "auto_double_limit": "ties in the opening throw that double the stake",
-    "jacoby": "gammons count once the cube was turned",
-    "match_length": "points of a match",
-    "crawford": "no cube in the game after a side comes one point short",
-    "holland": "after that game, a cube only after two rolls of each side",
-}
-
-
-def _cube_option(name: str, meaning: str) -> Option:
-    """An option of the doubling cube: games are cubeless, so it can do nothing."""
-    return Option(
-        name=name,
-        values=None if name in ("auto_double_limit", "match_length") else ("true", "false"),
-        meaning=meaning,
-        read=lambda rules: "-",
-        write=lambda rules, text: rules,
-        pointless=lambda rules: "cube=none",
+def inside(part: Lens, name: str) -> Lens:
+    """A field of the part that another lens finds; None where there is no such part."""
+    return Lens(
+        lambda rules: getattr(part.get(rules), name, None),
+        lambda rules, value: part.put(rules, replace(part.get(rules), **{name: value})),
     )
 
 
-OPTIONS: tuple[Option, ...] = (
-    Option(
-        name="doubles",
-        values=("each_once", "x4"),
-        meaning="a double is two numbers, or its number four times",
-        read=_doubles_name,
-        write=lambda rules, text: replace(rules, turn=PlainTurn(times=4 if text == "x4" else 2)),
-    ),
-    Option(
-        name="must_play",
-        values=("max_numbers", "none"),
-        meaning="as many numbers as possible, or stop after any step (entering from the bar stays a duty)",
-        read=lambda rules: rules.must_play,
-        write=lambda rules, text: replace(rules, must_play="none" if text == "none" else "max_numbers"),
-    ),
-    Option(
-        name="higher_die",
-        values=("true", "false"),
-        meaning="the larger number if either but not both can be played",
-        read=lambda rules: _flag(rules.higher_die),
-        write=lambda rules, text: replace(rules, higher_die=text == "true"),
-        pointless=lambda rules: "must_play=none" if rules.must_play == "none" else None,
-    ),
-    Option(
-        name="bind_tables",
-        values=("penalty", "illegal", "off"),
-        meaning="a closed board against the bar is opened, may not be made, or is no matter",
-        read=_binding_name,
-        write=_write_binding,
-    ),
-    Option(
-        name="bind_toss",
-        values=("one_die_each", "two_dice_total"),
-        meaning="how the sides throw for who opens a point (equal chances)",
-        read=lambda rules: _bind(rules).toss,
-        write=lambda rules, text: replace(
-            rules,
-            binding=replace(_bind(rules), toss="two_dice_total" if text == "two_dice_total" else "one_die_each"),
-        ),
-        pointless=_without_penalty,
-    ),
-    Option(
-        name="bind_effect",
-        values=("strip_to_one", "remove_one_checker"),
-        meaning="all but one checker of the opened point go to the bar, or a single one",
-        read=lambda rules: "strip_to_one" if _bind(rules).strip else "remove_one_checker",
-        write=lambda rules, text: replace(rules, binding=replace(_bind(rules), strip=text == "strip_to_one")),
-        pointless=_without_penalty,
-    ),
-    Option(
-        name="hit_gate",
-        values=("home_current", "home_latched", "none"),
-        meaning="no hit without a checker home now, without one ever home, or free hits",
-        read=_gate_name,
-        write=_write_gate,
-    ),
-    Option(
-        name="hit_gate_side",
-        values=("hitter", "victim"),
-        meaning="whose checker has to be home",
-        read=lambda rules: (_gate(rules) or HomeGate()).side,
-        write=lambda rules, text: _edit_gate(rules, side=text),
-        pointless=_without_gate,
-    ),
-    Option(
-        name="hit_gate_counts_off",
-        values=("true", "false"),
-        meaning="a checker borne off counts as one that is home",
-        read=lambda rules: _flag((_gate(rules) or HomeGate()).counts_off),
-        write=lambda rules, text: _edit_gate(rules, counts_off=text == "true"),
-        pointless=_counts_off_is_pointless,
-    ),
-    Option(
-        name="hit_gate_midturn",
-        values=("true", "false"),
-        meaning="a checker brought home by one number allows a hit with the next",
-        read=lambda rules: _flag((_gate(rules) or HomeGate()).midturn),
-        write=lambda rules, text: _edit_gate(rules, midturn=text == "true"),
-        pointless=_midturn_is_pointless,
-    ),
-    Option(
-        name="entry_first_roll",
-        values=("free", "enter_only"),
-        meaning="a roll that begins with all checkers in the hand may run on, or only enters",
-        read=lambda rules: "enter_only" if FirstRollEnters() in rules.limits else "free",
-        write=_write_first_roll,
-    ),
-    Option(
-        name="cube",
-        values=("none",),
-        meaning="the doubling cube; games are cubeless here",
-        read=lambda rules: "none",
-        write=lambda rules, text: rules,
-    ),
-    *(_cube_option(name, meaning) for name, meaning in CUBE_WORDS.items()),
-    Option(
-        name="points",
-        values=None,
-        meaning="points of the board, a multiple of four from 8 to 24; home, dice and primes follow",
-        read=lambda rules: str(rules.points),
-        write=lambda rules, text: rules,  # the size is written at once, by `_resized`
-        general=True,
-    ),
-    Option(
-        name="checkers",
-        values=None,
-        meaning="checkers of a side, 1 to 15",
-        read=lambda rules: str(rules.checkers),
-        write=lambda rules, text: rules,
-        general=True,
-    ),
-    Option(
-        name="setup",
-        values=(),
-        meaning="the start of each side, in its own count",
-        read=_setup_text,
-        write=lambda rules, text: rules,
-        general=True,
-    ),
-    Option(
-        name="ply_limit",
-        values=None,
-        meaning="turns after which whoever plays the games cuts one, as truncated",
-        read=lambda rules: str(rules.ply_limit),
-        write=lambda rules, text: replace(rules, ply_limit=int(text)),
-        general=True,
-    ),
-)
-BY_NAME = {option.name: option for option in OPTIONS}
-SIZE = ("points", "checkers", "setup")
+def whether(lens: Lens, part: Any) -> Lens:
+    """Whether a part is there, the given one if it has to be made."""
+
+    def put(rules: Ruleset, value: bool) -> Ruleset:
+        return lens.put(rules, (lens.get(rules) or part) if value else None)
+
+    return Lens(lambda rules: lens.get(rules) is not None, put)
 
 
-def options_of(rules: Ruleset) -> list[Option]:
-    """The house rules of a ruleset: those its sources leave open, then those of every game."""
-    return [option for option in OPTIONS if option.general or option.name in rules.house_rules]
+def made(lens: Lens, kind: type, name: str) -> Lens:
+    """A number that is a field of a part of this kind; None where the part is missing, made where it has to be."""
+
+    def put(rules: Ruleset, value: int | None) -> Ruleset:
+        part = lens.get(rules) or kind()
+        return lens.put(rules, None if value is None else replace(part, **{name: value}))
+
+    return Lens(lambda rules: getattr(lens.get(rules), name, None), put)
 
 
-def apply(rules: Ruleset, edits: Mapping[str, object]) -> Ruleset:
-    """The ruleset with house rules set, in the order of the options, whatever their order in `edits`.
+# -- kinds of options ---------------------------------------------------------------------------------------
+
+
+def words(name: str, lens: Lens, values: Mapping[str, Any], meaning: str, **more: Any) -> Option:
+    """An option whose words each stand for a value behind the lens."""
+    return Option(
+        name=name,
+        meaning=meaning,
+        values=tuple(values),
+        read=lambda rules: next((text for text, value in values.items() if value == lens.get(rules)), "-"),
+        write=lambda rules, text: lens.put(rules, values[text]),
+        **more,
+    )
+
+
+def flag(name: str, lens: Lens, meaning: str, **more: Any) -> Option:
+    """An option that is true or false."""
+    return words(name, lens, {"true": True, "false": False}, meaning, **more)
+
+
+def number(name: str, lens: Lens, meaning: str, most: Callable[[Ruleset], int], *, zero: str, **more: Any) -> Option:
+    """An option that is a whole number up to `most`, or `zero`, which stands for None behind the lens."""
+
+    def write(rules: Ruleset, text: str) -> Ruleset:
+        if text == zero:
+            return lens.put(rules, None)
+        if not 1 <= int(text) <= most(rules):
+            raise OptionError(f"rules.{name}={text}: must be {zero}, or from 1 to {most(rules)}")
+        return lens.put(rules, int(text))
+
+    return Option(
+        name=name,
+        meaning=meaning,
+        values=() if zero.isdigit() else (zero,),
+        form=(r"\d+", "a whole number"),
+        read=lambda rules: zero if lens.get(rules) is None else str(lens.get(rules)),
+        write=write,
+        **more,
+    )
+
+
+def fixed(name: str, value: str, refused: Mapping[str, str], meaning: str, **more: Any) -> Option:
+    """An option of which the engine holds one value only."""
+    return Option(name=name, meaning=meaning, values=(value,), read=lambda rules: value, refused=refused, **more)
+
+
+# -- setting them ---------------------------------------------------------------------------------------------
+
+
+def available(rules: Ruleset, table: tuple[Option, ...]) -> list[Option]:
+    """The house rules of a ruleset: those its sources leave open, then those of every game.
+
+    `Ruleset.house_rules` names them; `name=one|other` leaves a choice of fewer values.
+    """
+    narrowed = dict(entry.partition("=")[::2] for entry in rules.house_rules)
+    found = []
+    for option in table:
+        if choice := narrowed.get(option.name):
+            option = replace(option, values=tuple(choice.split("|")))
+        if option.general or option.name in narrowed:
+            found.append(option)
+    return found
+
+
+def edited(rules: Ruleset, edits: Mapping[str, object], table: tuple[Option, ...]) -> Ruleset:
+    """The ruleset with house rules set, in the order of the table, whatever their order in `edits`.
 
     Args:
         rules: a variant.
         edits: option name -> value, as text or as TOML gives it (true, 15).
+        table: all options there are.
 
     Raises:
         OptionError: an unknown option, a wrong value, one without effect, or a contradiction.
     """
-    texts = {name: _text_of(value) for name, value in edits.items()}
-    known = {option.name: option for option in options_of(rules)}
-    for name, text in texts.items():
-        _check(name, text, rules, known)
-    edited = _resized(rules, texts)
+    known = {option.name: option for option in available(rules, table)}
+    texts = {name: _checked(name, _text_of(value), rules, known, table) for name, value in edits.items()}
+    result = _resized(rules, texts)
     for option in known.values():
         if option.name in texts:
-            reason = option.pointless(edited)
+            reason = option.pointless(result)
             if reason is not None:
                 raise OptionError(f"rules.{option.name}: without effect under {reason}")
             try:
-                edited = option.write(edited, texts[option.name])
+                result = option.write(result, texts[option.name])
             except RulesError as error:
                 raise OptionError(f"rules.{error}") from error
-    return replace(edited, house=tuple(sorted(texts.items())))
+    return replace(result, house=tuple(sorted(texts.items())))
 
 
 def _text_of(value: object) -> str:
-    return _flag(value) if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _check(name: str, text: str, rules: Ruleset, known: Mapping[str, Option]) -> None:
-    """Refuse an option that is not one of this game's, or a value that is not one of the option's."""
+def _checked(name: str, text: str, rules: Ruleset, known: Mapping[str, Option], table: tuple[Option, ...]) -> str:
+    """The value that a text stands for, if the option is one of this game's and the value one of the option's."""
     if name not in known:
-        if name in BY_NAME:
+        if any(option.name == name for option in table):
             raise OptionError(f"rules.{name}: no house rule of {rules.name}; it has {', '.join(known)}")
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
         raise OptionError(f"rules.{name}: unknown option; did you mean rules.{near[0]}?")
     option = known[name]
-    if option.values != () and not option.accepts(text):
+    value = option.word(text)
+    if value is None:
         raise OptionError(f"rules.{name}={text}: must be {option.hint}")
+    if value in option.refused:
+        raise OptionError(f"rules.{name}={text}: not possible here, {option.refused[value]}")
+    return value
 
 
 def _resized(rules: Ruleset, texts: Mapping[str, str]) -> Ruleset:
@@ -353,7 +278,7 @@ def _resized(rules: Ruleset, texts: Mapping[str, str]) -> Ruleset:
     try:
         blank = replace(rules, points=points, checkers=checkers, setup="hand")  # a size that can be at all
         if "setup" in texts:
-            return _write_setup(blank, texts["setup"])
+            return _with_setup(blank, texts["setup"])
         if not isinstance(rules.setup, tuple):
             return replace(blank, setup=rules.setup)
         if (points, checkers) == (rules.points, rules.checkers):
@@ -366,3 +291,15 @@ def _resized(rules: Ruleset, texts: Mapping[str, str]) -> Ruleset:
         return replace(blank, setup=tuple((points - index, 1) for index in range(checkers)))
     except RulesError as error:
         raise OptionError(f"rules.{error}") from error
+
+
+def _with_setup(rules: Ruleset, text: str) -> Ruleset:
+    try:
+        row = parse_side(text, rules)
+    except PositionError as error:
+        raise OptionError(f"rules.setup: {error}") from error
+    if row[rules.bar] or row[OFF] or (row < 0).any():
+        raise OptionError(f"rules.setup: {text!r}: only points and the hand hold checkers as a game starts")
+    if row.sum() != rules.checkers:
+        raise OptionError(f"rules.setup: {text!r} has {row.sum()} checkers, rules.checkers={rules.checkers}")
+    return replace(rules, setup=tuple((int(slot), int(row[slot])) for slot in np.flatnonzero(row)))

@@ -7,19 +7,34 @@ All arrays are flat over the batch: M rows, each of them a position that belongs
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from engine.queues import COMPLETE, LEFTS, Queues, queues_of
+from engine.queues import COMPLETE, LEFTS, Queues, is_pair, queues_of
 from engine.ruleset import Change, Ruleset, Sight, bears_off
-from engine.slots import MINE, SLOTS, THEIRS, Boards, Codes, Flags, Keys, Outcomes, Rows, Slots, Words, bit, pack
+from engine.slots import (
+    ALL_SLOTS,
+    MINE,
+    SLOTS,
+    THEIRS,
+    Boards,
+    Codes,
+    Flags,
+    Keys,
+    Outcomes,
+    Rows,
+    Slots,
+    Words,
+    bit,
+    pack,
+)
+from engine.tables import tables_of
 
 CELLS = 2 * SLOTS
 GAMES_AT_ONCE = 4096  # a slice whose rows stay near the cache; smaller ones pay more for calls
-ALL_SLOTS = np.uint32(0xFFFFFFFF)
 Games = npt.NDArray[np.int32]
 
 
@@ -92,6 +107,7 @@ class Plays:
             start=start,
             game=game,
             code=pending.take(game),
+            numbers=queues_of(rules).numbers,
             die=die,
         )
 
@@ -101,39 +117,6 @@ def joined(parts: list[Plays]) -> Plays:
     if len(parts) == 1:
         return parts[0]
     return Plays(*(np.concatenate(column) for column in zip(*(part.arrays() for part in parts), strict=True)))
-
-
-# -- constants of a ruleset -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Tables:
-    """Lookups by step (die * SLOTS + source) and by cell."""
-
-    landing: npt.NDArray[np.intp]  # (faces + 1) * SLOTS: where a step ends
-    step_key: Keys  # (faces + 1) * SLOTS: what a step adds to the key
-    cell_key: Keys  # (CELLS,)
-    game_key: np.uint64  # times the game's number
-    falling: Words  # (SLOTS,): the slots that may be left after this one, in falling order
-
-
-@lru_cache(maxsize=64)
-def tables_of(rules: Ruleset) -> Tables:
-    """The lookups of a ruleset (kept: the same ruleset gives the same object)."""
-    constants = np.random.default_rng(20_240_229).integers(1 << 63, size=CELLS + 1, dtype=np.uint64) * np.uint64(
-        2
-    ) + np.uint64(1)
-    landing = np.zeros((rules.faces + 1, SLOTS), np.intp)
-    for die in range(1, rules.faces + 1):
-        for src in range(1, rules.hand + 1):
-            landing[die, src] = max(min(src, rules.bar) - die, 0)
-    flat = landing.reshape(-1)
-    source = np.tile(np.arange(SLOTS), rules.faces + 1)
-    falling = np.full(SLOTS, ALL_SLOTS, np.uint32)  # the bar is left first and the hand when it likes
-    for point in range(1, rules.points + 1):
-        falling[point] = (1 << (point + 1)) - 1
-    falling[rules.hand] = (1 << (rules.hand + 1)) - 1
-    return Tables(flat, constants[flat] - constants[source], constants[:CELLS], constants[CELLS], falling)
 
 
 # -- one step -----------------------------------------------------------------------------------------
@@ -224,7 +207,8 @@ def step(plays: Plays, start: Boards, pending: Codes, rules: Ruleset, *, ordered
     outcome = rules.scoring.outcome(boards, rules)
     left[outcome >= 0] = 0
     allowed = tables.falling.take(src) if ordered else np.full(src.size, ALL_SLOTS)
-    return Plays(boards, mine, game, key, left, allowed, outcome)
+    layer = Plays(boards, mine, game, key, left, allowed, outcome)
+    return standing(layer, start, pending, rules, hard=True) if rules.formation_scope == "each_step" else layer
 
 
 def among(change: Change, rows: Rows, size: int) -> Change:
@@ -256,17 +240,7 @@ def moved(plays: Plays, parent: Rows, src: Slots, dst: Slots, changes: list[Chan
 
 def grow(start: Boards, pending: Codes, rules: Ruleset, *, pairs: bool) -> Plays:
     """Every legal play of one tier, for N games that all play pairs, or all runs of equal numbers."""
-    q = queues_of(rules)
-    size = len(start)
-    layer = Plays(
-        start,
-        pack(start > 0)[:, MINE],
-        np.arange(size, dtype=np.int32),
-        np.zeros(size, np.uint64),
-        q.full.take(pending),
-        np.full(size, ALL_SLOTS),
-        np.full(size, -1, np.int8),
-    )
+    layer = unmoved(start, pending, rules)
     layers = [layer]
     ordered = not pairs and not rules.order_matters
     while layer.game.size and layer.left.any():
@@ -288,6 +262,20 @@ def lawful(layers: list[Plays], start: Boards, pending: Codes, rules: Ruleset) -
     return [layers[0].take(np.flatnonzero(is_lawful)), *moving]
 
 
+def unmoved(start: Boards, pending: Codes, rules: Ruleset) -> Plays:
+    """The plays that have made no step yet, one for each of N games."""
+    size = len(start)
+    return Plays(
+        start,
+        pack(start > 0)[:, MINE],
+        np.arange(size, dtype=np.int32),
+        np.zeros(size, np.uint64),
+        queues_of(rules).full.take(pending),
+        np.full(size, ALL_SLOTS),
+        np.full(size, -1, np.int8),
+    )
+
+
 def standing(plays: Plays, start: Boards, pending: Codes, rules: Ruleset, *, hard: bool) -> Plays:
     """The plays that no formation forbids; the end of the game is exempt."""
     formations = [formation for formation in rules.formations if formation.hard is hard]
@@ -297,7 +285,8 @@ def standing(plays: Plays, start: Boards, pending: Codes, rules: Ruleset, *, har
     bad = formations[0].bad(see)
     for formation in formations[1:]:
         bad = bad | formation.bad(see)
-    return plays.take(np.flatnonzero(~bad | (plays.outcome >= 0)))
+    bad = bad & (plays.outcome < 0)
+    return plays.take(np.flatnonzero(~bad)) if bad.any() else plays
 
 
 def worthiest(layers: list[Plays], start: Boards, pending: Codes, rules: Ruleset) -> Plays:
@@ -364,6 +353,38 @@ def once(layers: list[Plays], kept: list[Rows], pending: Codes, rules: Ruleset) 
             kept[index] = np.delete(kept[index], surplus)
 
 
+def declare_draws(plays: Plays, start: Boards, pending: Codes, rules: Ruleset) -> None:
+    """End forced passes as draws, in place, where no roll lets either side ever step again."""
+    still = plays.left == queues_of(rules).full.take(pending).take(plays.game)
+    alone = np.bincount(plays.game, minlength=len(start)).take(plays.game) == 1
+    rows = np.flatnonzero(still & alone & (plays.outcome < 0))
+    if rows.size:
+        dead = rows[is_dead(plays.boards.take(rows, axis=0), rules)]
+        plays.outcome[dead] = rules.payoffs.size // 2
+
+
+def is_dead(boards: Boards, rules: Ruleset) -> Flags:
+    """(M,) flags: neither side has a legal play with any roll."""
+    q = queues_of(rules)
+    roll = q.code(("roll",))
+    codes = np.unique(q.chance_code[:, roll, : int(q.ways[roll])])
+    codes = codes[np.argsort(-q.full.take(codes), kind="stable")].tolist()  # doubles first: they try every number
+    dead = np.ones(len(boards), np.bool_)
+    for view, code in product((-1, 1), codes):
+        rows = np.flatnonzero(dead)
+        if not rows.size:
+            break
+        start, pending = boards[rows, ::view], np.full(rows.size, code, np.int8)
+        if rules.formations:
+            plays = grow(start, pending, rules, pairs=is_pair(q.items[code][0]))
+            dead[rows[plays.game[plays.left != q.full[code]]]] = False
+        else:  # a single step is a play
+            row, die, _ = options(first := unmoved(start, pending, rules), pending, q)
+            can = can_leave(first.see(row, die, start, pending, rules))
+            dead[rows[row[can != 0]]] = False
+    return dead
+
+
 # -- a decision -------------------------------------------------------------------------------------------
 
 
@@ -371,11 +392,12 @@ def choices(boards: Boards, pending: Codes, rules: Ruleset) -> tuple[Boards, Gam
     """Results of decisions that play no number: boards, game, code that follows, does the turn pass."""
     q = queues_of(rules)
     parts: list[tuple[Boards, Games, Codes, Flags]] = []
-    for code in np.unique(pending).tolist():
-        games = np.flatnonzero(pending == code).astype(np.int32)
+    at = rules.turn.is_early(boards, rules) * q.is_choice.size + pending
+    for early, code in (divmod(both, q.is_choice.size) for both in np.unique(at).tolist()):
+        games = np.flatnonzero(at == early * q.is_choice.size + code).astype(np.int32)
         here = boards.take(games, axis=0)
         head = q.items[code][0]
-        for follower, passes in q.choices[code]:
+        for follower, passes in q.choices[early][code]:
             results = [(here, games)]
             if head in ("open", "open_theirs"):
                 results = opened(here, games, MINE if head == "open" else THEIRS, rules)
@@ -453,7 +475,11 @@ def _afterstates(boards: Boards, pending: Codes, rules: Ruleset) -> Afterstates:
             found.append((after, games.take(game), follower, passed, np.full(game.size, -1, np.int8)))
             continue
         plays = grow(start, codes, rules, pairs=which == 1)
+        if rules.scoring.deadlock:
+            declare_draws(plays, start, codes, rules)
         at = codes.take(plays.game).astype(np.intp) * LEFTS + plays.left
+        if rules.turn.judges_ends:
+            at += rules.turn.is_early(plays.boards, rules) * np.intp(q.worth.size)
         follower, passed = q.next.reshape(-1).take(at), q.passes.reshape(-1).take(at)
         passed &= plays.outcome < 0
         if rules.binding is not None:
@@ -472,8 +498,7 @@ def in_order(found: list[tuple[Boards, Games, Codes, Flags, Outcomes]], size: in
     passed = passed.take(order)
     halves = (order * 2)[:, None] + np.stack([passed, ~passed], axis=1)
     boards = boards.reshape(-1, SLOTS).take(halves, axis=0)
-    rules.contact.remember(boards, passed, rules)
-    rules.turn.remember(boards, passed, rules)
+    rules.remember(boards, passed)
     start = np.zeros(size + 1, np.int64)
     np.cumsum(np.bincount(game, minlength=size), out=start[1:])
     return Afterstates(boards, pending.take(order), passed, outcome.take(order), game.take(order), start)

@@ -1,7 +1,8 @@
 """A turn as data: every queue that can be pending in a ruleset, and what follows it.
 
 A queue is a tuple of items, the rest of a side's turn: tiers of numbers such as `(6, 5)` or
-`(4, 4, 4, 4)`, and the words `first` (opening throw), `roll`, `name` (a double), `either` (play the
+`(4, 4, 4, 4)`, and the words `first` (opening throw), `roll`, `own_roll` (that of the side's own turn,
+behind left-over numbers, where a bonus roll could be meant), `name` (a double), `either` (play the
 opening throw or roll afresh), `toss` (who opens a closed board), `open` and `open_theirs` (which
 point). The queues of a ruleset are found by closure from `(first,)` and `(roll,)`; a code is an
 index into that list. Nothing here is written by hand for a game.
@@ -16,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from engine.ruleset import Item, Queue, Ruleset
+from engine.ruleset import Item, Queue, RulesError, Ruleset
 
 LEFTS = 5  # 0..4 numbers of a run; for a pair the bits 1 (larger unplayed) and 2 (smaller unplayed)
 LARGER_LEFT, SMALLER_LEFT, BOTH_LEFT = 1, 2, 3
@@ -43,13 +44,13 @@ class Queues:
     step_die: npt.NDArray[np.uint32]  # (C, LEFTS, 2)
     step_left: npt.NDArray[np.int8]  # (C, LEFTS, 2)
     worth: npt.NDArray[np.int8]  # (C, LEFTS)
-    next: npt.NDArray[np.int8]  # (C, LEFTS): the code that follows
-    passes: npt.NDArray[np.bool_]  # (C, LEFTS): does the turn pass
+    next: npt.NDArray[np.int8]  # (2, C, LEFTS): the code that follows; first axis as for `chance`
+    passes: npt.NDArray[np.bool_]  # (2, C, LEFTS): does the turn pass
     bound: npt.NDArray[np.int8]  # (C,): the toss that comes before this queue of the other side, -1 where none
     ways: npt.NDArray[np.uint64]  # (C,): equally likely ways of a chance code, 0 for others
     chance_code: npt.NDArray[np.int8]  # (2, C, most ways)
     chance_passes: npt.NDArray[np.bool_]  # (2, C, most ways)
-    choices: tuple[tuple[tuple[int, bool], ...], ...]  # per code: (code that follows, passes); empty for others
+    choices: tuple[tuple[tuple[tuple[int, bool], ...], ...], ...]  # [early][code]: (code that follows, passes)
     inputs: npt.NDArray[np.float32]  # (C, faces + 5): what a net sees of a queue
 
     def code(self, queue: Queue) -> int:
@@ -100,28 +101,27 @@ def chance(queue: Queue, early: bool, rules: Ruleset) -> list[tuple[Queue, bool]
     ways: list[tuple[Queue, bool]] = []
     for a, b in throws:
         pair = (max(a, b), min(a, b))
-        begun: dict[str, Queue] = {"high_uses": (pair,), "high_chooses": ("either", pair)}
+        program = rules.turn.program(pair, early, rules)
+        begun: dict[str, Queue] = {"high_uses": program, "high_chooses": ("either", *program)}
         ways.append((begun.get(rules.opening, ("roll",)), (a < b) != lower_begins))
     return ways
 
 
-def chosen(queue: Queue, rules: Ruleset) -> list[tuple[Queue, bool]]:
+def chosen(queue: Queue, early: bool, rules: Ruleset) -> list[tuple[Queue, bool]]:
     """What follows each choice of a queue that asks for one: (queue, does the turn pass)."""
     head, rest = queue[0], queue[1:]
     if head == "name":
-        return [(rules.turn.named(number, rules) + rest, False) for number in range(1, rules.faces + 1)]
+        return [(rules.turn.named(number, early, rules) + rest, False) for number in range(1, rules.faces + 1)]
     if head == "either":
         return [(rest, False), (("roll",), False)]
     return [(rest or ("roll",), head == "open")]  # for each home point; whoever chose, the other side's turn begins
 
 
-def played(queue: Queue, left: int, rules: Ruleset) -> tuple[Queue, bool]:
+def played(queue: Queue, left: int, early: bool, rules: Ruleset) -> tuple[Queue, bool]:
     """What follows when the first tier was played down to `left`: (queue, does the turn pass)."""
-    tier, rest = queue[0], queue[1:]
+    tier = queue[0]
     assert isinstance(tier, tuple)
-    if left:
-        return rules.turn.incomplete(unplayed(tier, left), rest)
-    return (rest, False) if rest else (("roll",), True)
+    return rules.turn.follows(queue, unplayed(tier, left), early)
 
 
 def tossed(queue: Queue) -> Queue:
@@ -136,14 +136,16 @@ def successors(queue: Queue, rules: Ruleset) -> Iterator[Queue]:
         for early in (False, True):
             yield from (follower for follower, _ in chance(queue, early, rules))
     elif head in CHOICE_ITEMS:
-        yield from (follower for follower, _ in chosen(queue, rules))
+        for early in (False, True):
+            yield from (follower for follower, _ in chosen(queue, early, rules))
     else:
         assert isinstance(head, tuple)
         for left in lefts(head):
-            follower, passes = played(queue, left, rules)
-            yield follower
-            if passes and rules.binding is not None:
-                yield tossed(follower)
+            for early in (False, True):
+                follower, passes = played(queue, left, early, rules)
+                yield follower
+                if passes and rules.binding is not None:
+                    yield tossed(follower)
 
 
 def closure(rules: Ruleset) -> list[Queue]:
@@ -167,12 +169,15 @@ def worth_of(tier: tuple[int, ...], left: int, rules: Ruleset) -> int:
 
 
 def inputs_of(queue: Queue, rules: Ruleset) -> list[float]:
-    """What a net sees of a queue: how often each number is to be played, then which words occur."""
-    tiers = [item for item in queue if isinstance(item, tuple)]
-    counts = [sum(tier.count(number) for tier in tiers) / 4 for number in range(1, rules.faces + 1)]
+    """What a net sees of a queue: how often each number is to be played, then which words occur.
+
+    Numbers of later tiers count a third, so that the order of two tiers shows.
+    """
+    tiers = [(item, 4 if index == 0 else 12) for index, item in enumerate(queue) if isinstance(item, tuple)]
+    counts = [sum(tier.count(number) / weight for tier, weight in tiers) for number in range(1, rules.faces + 1)]
     words = [
         queue[0] == "first",
-        "roll" in queue and queue[0] != "roll",
+        float("roll" in queue[1:]) - float("own_roll" in queue),
         queue[0] in ("name", "either"),
         queue[0] in ("toss", "open"),
         queue[0] == "open_theirs",
@@ -186,6 +191,8 @@ def queues_of(rules: Ruleset) -> Queues:
     items = closure(rules)
     codes = {queue: code for code, queue in enumerate(items)}
     size = len(items)
+    if size > np.iinfo(np.int8).max:
+        raise RulesError(f"turn: {size} queues can be pending, more than {np.iinfo(np.int8).max}")
     most = rules.faces**2
     q = Queues(
         items=tuple(items),
@@ -197,32 +204,39 @@ def queues_of(rules: Ruleset) -> Queues:
         step_die=np.zeros((size, LEFTS, 2), np.uint32),
         step_left=np.zeros((size, LEFTS, 2), np.int8),
         worth=np.zeros((size, LEFTS), np.int8),
-        next=np.zeros((size, LEFTS), np.int8),
-        passes=np.zeros((size, LEFTS), np.bool_),
+        next=np.zeros((2, size, LEFTS), np.int8),
+        passes=np.zeros((2, size, LEFTS), np.bool_),
         bound=np.array([codes.get(tossed(queue), -1) for queue in items], np.int8),
         ways=np.zeros(size, np.uint64),
         chance_code=np.zeros((2, size, most), np.int8),
         chance_passes=np.zeros((2, size, most), np.bool_),
         choices=tuple(
-            tuple((codes[follower], passes) for follower, passes in chosen(queue, rules))
-            if queue[0] in CHOICE_ITEMS
-            else ()
-            for queue in items
+            tuple(
+                tuple((codes[follower], passes) for follower, passes in chosen(queue, early, rules))
+                if queue[0] in CHOICE_ITEMS
+                else ()
+                for queue in items
+            )
+            for early in (False, True)
         ),
         inputs=np.array([inputs_of(queue, rules) for queue in items], np.float32),
     )
     for code, queue in enumerate(items):
-        head = queue[0]
-        if head in CHANCE_ITEMS:
-            for early in (0, 1):
-                ways = chance(queue, bool(early), rules)
-                q.ways[code] = len(ways)
-                for way, (follower, passes) in enumerate(ways):
-                    q.chance_code[early, code, way] = codes[follower]
-                    q.chance_passes[early, code, way] = passes
-        elif isinstance(head, tuple):
+        if queue[0] in CHANCE_ITEMS:
+            _tabulate_chance(q, code, queue, codes, rules)
+        elif isinstance(queue[0], tuple):
             _tabulate_tier(q, code, queue, codes, rules)
     return q
+
+
+def _tabulate_chance(q: Queues, code: int, queue: Queue, codes: dict[Queue, int], rules: Ruleset) -> None:
+    """Fill in the rows of a queue that waits for dice."""
+    for early in (0, 1):
+        ways = chance(queue, bool(early), rules)
+        q.ways[code] = len(ways)
+        for way, (follower, passes) in enumerate(ways):
+            q.chance_code[early, code, way] = codes[follower]
+            q.chance_passes[early, code, way] = passes
 
 
 def _tabulate_tier(q: Queues, code: int, queue: Queue, codes: dict[Queue, int], rules: Ruleset) -> None:
@@ -232,8 +246,9 @@ def _tabulate_tier(q: Queues, code: int, queue: Queue, codes: dict[Queue, int], 
     q.numbers[code, : len(tier)] = tier
     q.full[code] = max(lefts(tier))
     for left in lefts(tier):
-        follower, q.passes[code, left] = played(queue, left, rules)
-        q.next[code, left] = codes[follower]
+        for early in (0, 1):
+            follower, q.passes[early, code, left] = played(queue, left, bool(early), rules)
+            q.next[early, code, left] = codes[follower]
         q.worth[code, left] = worth_of(tier, left, rules)
         if is_pair(tier):
             steps = [(tier[0], left & ~LARGER_LEFT)] if left & LARGER_LEFT else []

@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from engine.board import Board
 from engine.slots import (
     MINE,
     NOWHERE,
@@ -29,11 +30,9 @@ from engine.slots import (
     Words,
     bit,
     pack,
-    pack_reversed,
     span,
 )
 
-Track = Literal["contrary", "parallel12", "parallel0"]
 Opening = Literal["high_uses", "high_rerolls", "high_chooses", "low_rerolls"]
 Item = tuple[int, ...] | str  # a tier of numbers, or `roll`, `first`, `name`, `either`, `toss`, `open`, `open_theirs`
 Queue = tuple[Item, ...]  # the rest of a turn
@@ -79,6 +78,7 @@ class Sight:
     start: Boards  # (N, 2, SLOTS), where the decisions began
     game: npt.NDArray[np.int32]  # (M,), which of them a position belongs to
     code: npt.NDArray[np.int8]  # (M,), the queue being played
+    numbers: npt.NDArray[np.int8]  # (C, 4), the first tier of every queue, zeros behind
     die: Words  # (M,), the number being played; zero where no step is asked for
 
     @cached_property
@@ -92,17 +92,55 @@ class Sight:
         return self.start.take(self.game, axis=0)
 
     @cached_property
+    def mine_before(self) -> Words:
+        """(M,) words: `mine` as the decision began."""
+        return np.ascontiguousarray(pack(self.start > 0)[:, MINE]).take(self.game)
+
+    @cached_property
     def pinned(self) -> Words:
-        """(M,) words: the points on which a checker of mine is pinned."""
-        return np.ascontiguousarray(pack(self.boards < 0)[:, MINE])
+        """(M,) words: the points on which a checker of mine is pinned; no step of mine changes them."""
+        return np.ascontiguousarray(pack(self.start < 0)[:, MINE]).take(self.game)
+
+    @cached_property
+    def his(self) -> Words:
+        """(M,) words in HIS count: the slots on which the opponent has a free checker."""
+        if self.rules.contact.fate == "safe":
+            return self.his_before
+        return np.ascontiguousarray(pack(self.boards > 0)[:, THEIRS])
+
+    @cached_property
+    def his_before(self) -> Words:
+        """(M,) words in HIS count: the same as the decision began."""
+        return np.ascontiguousarray(pack(self.start > 0)[:, THEIRS]).take(self.game)
 
     def theirs(self, least: int) -> Words:
         """(M,) words in MY count: the points on which the opponent has `least` free checkers or more."""
+        if self.rules.contact.fate == "safe":
+            return self.theirs_before(least)
         return self.rules.mirrored(self.boards >= least)
 
     def theirs_before(self, least: int) -> Words:
         """(M,) words in MY count: the same as the decision began; cheaper, for what no step of mine changes."""
         return self.rules.mirrored(self.start >= least).take(self.game)
+
+    def held(self, slot: int) -> Counts:
+        """(M,) int8: my checkers on one slot; cheaper than `boards`."""
+        return self.reached.reshape(-1).take(self.row * (2 * SLOTS) + slot)
+
+    def held_before(self, slot: int) -> Counts:
+        """(M,) int8: the same as the decision began."""
+        return self.start[:, MINE, slot].take(self.game)
+
+    @property
+    def closed(self) -> Words:
+        """(M,) words in HIS count: points of mine on which he may not land."""
+        least = self.rules.contact.block_at
+        return self.rules.turned(self.mine if least == 1 else pack(self.boards >= least)[:, MINE])
+
+    @property
+    def closed_before(self) -> Words:
+        """(M,) words in HIS count: the same as the decision began."""
+        return self.rules.turned(pack(self.start >= self.rules.contact.block_at)[:, MINE]).take(self.game)
 
 
 class Part(Protocol):
@@ -127,6 +165,10 @@ class Contact(Part, Protocol):
     def fate(self) -> Literal["bar", "pinned", "safe"]:
         """What happens to a lone checker that is landed on; safe where nobody may land."""
 
+    @property
+    def block_at(self) -> int:
+        """So many checkers close a point to the other side."""
+
     def opens(self, see: Sight) -> Words:
         """(M,) words: points of my count where I may land."""
 
@@ -147,20 +189,29 @@ class Turn(Part, Protocol):
     def memory(self) -> tuple[str, ...]:
         """Names of what has to be remembered beyond the checkers, one slot a side each."""
 
+    @property
+    def turns_told(self) -> int:
+        """So many of a side's first turns are told apart; what `turns` remembers is clipped there."""
+
+    @property
+    def is_long(self) -> bool:
+        """Can a turn be more than one decision?"""
+
+    @property
+    def judges_ends(self) -> bool:
+        """Does what follows a tier depend on `is_early` where the tier ends?"""
+
     def program(self, roll: Roll, early: bool, rules: Ruleset) -> Queue:
         """The queue that a roll (larger number first) gives; `early` as `is_early` judged."""
 
-    def named(self, number: int, rules: Ruleset) -> Queue:
-        """The queue of a named double."""
+    def named(self, number: int, early: bool, rules: Ruleset) -> Queue:
+        """The queue of a named double; `early` as the double is named."""
 
-    def incomplete(self, left: tuple[int, ...], rest: Queue) -> tuple[Queue, bool]:
-        """What follows a tier of which `left` was not played, and whether the turn passes."""
+    def follows(self, queue: Queue, left: tuple[int, ...], early: bool) -> tuple[Queue, bool]:
+        """What follows when `left` of the first tier was not played, and whether the turn passes."""
 
     def is_early(self, boards: Boards, rules: Ruleset) -> Flags:
-        """(M,) flags: does the roll about to be thrown count as an early one for MINE?"""
-
-    def remember(self, boards: Boards, passed: Flags, rules: Ruleset) -> None:
-        """Update memory slots in place, after the view has turned where `passed`."""
+        """(M,) flags: is this an early roll, or an early tier, of MINE?"""
 
 
 class Limit(Part, Protocol):
@@ -170,8 +221,19 @@ class Limit(Part, Protocol):
     def order_matters(self) -> bool:
         """Can the order of a double's steps change what they lead to?"""
 
+    @property
+    def memory(self) -> tuple[str, ...]:
+        """Names of what has to be remembered beyond the checkers, one slot a side each."""
+
+    @property
+    def turns_told(self) -> int:
+        """So many of a side's first turns are told apart."""
+
     def allow(self, can: Words, see: Sight) -> Words:
         """(M,) words: what is left of the slots a checker may leave with `see.die`."""
+
+    def remember(self, boards: Boards, passed: Flags, rules: Ruleset) -> None:
+        """Update memory slots in place, after the view has turned where `passed`."""
 
 
 class Formation(Part, Protocol):
@@ -200,6 +262,10 @@ class Scoring(Part, Protocol):
     """When a game is over, and what it pays."""
 
     @property
+    def deadlock(self) -> bool:
+        """Is a position in which nobody can ever step again a draw?"""
+
+    @property
     def order_matters(self) -> bool:
         """Can the order of a double's steps change what they lead to?"""
 
@@ -224,7 +290,7 @@ class Binding(Part, Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ruleset:
+class Ruleset(Board):
     """The rules of one variant.
 
     `points` (P), `checkers` and what follows from P (a quarter: home, the faces of a die, "six in a
@@ -242,14 +308,13 @@ class Ruleset:
     house_rules: tuple[str, ...] = ()  # names of the options that its sources leave open
     house: tuple[tuple[str, str], ...] = ()  # those that were set, as text
 
-    points: int = 24
     checkers: int = 15
     setup: Setup = ((24, 2), (13, 5), (8, 3), (6, 5))
-    track: Track = "contrary"
     opening: Opening = "high_uses"
     next_starter: Literal["toss", "previous_winner"] = "toss"
     must_play: Literal["max_numbers", "none"] = "max_numbers"
     higher_die: bool = True
+    formation_scope: Literal["end_of_turn", "each_step"] = "end_of_turn"  # when hard formations are judged
     ply_limit: int = 10_000
 
     contact: Contact
@@ -267,7 +332,7 @@ class Ruleset:
             raise RulesError(f"checkers={self.checkers}: must be from 1 to 15")
         if self.ply_limit < 1:
             raise RulesError(f"ply_limit={self.ply_limit}: must be at least 1")
-        total = int(self.start_row.sum())
+        total = int(self.start_row[: self.hand + 1].sum())
         if total != self.checkers:
             raise RulesError(f"setup has {total} checkers, checkers={self.checkers}")
         if self.hand + len(self.memory) >= NOWHERE:
@@ -284,78 +349,37 @@ class Ruleset:
             point = max(shared)
             raise RulesError(f"setup: {point} is held by both sides, it is the opponent's {self.points + 1 - point}")
 
-    # -- what follows from the number of points --------------------------------------------------
-
-    @property
-    def quarter(self) -> int:
-        """A quarter of the board: the home points, the faces of a die, the length of a prime."""
-        return self.points // 4
-
-    @property
-    def faces(self) -> int:
-        """The faces of a die."""
-        return self.quarter
-
-    @property
-    def bar(self) -> int:
-        """The slot of checkers that were hit."""
-        return self.points + 1
-
-    @property
-    def hand(self) -> int:
-        """The slot of checkers that have not entered yet."""
-        return self.points + 2
-
-    @cached_property
-    def board_words(self) -> np.uint32:
-        """The set of all points."""
-        return span(1, self.points)
-
-    @cached_property
-    def home_words(self) -> np.uint32:
-        """The set of the home points."""
-        return span(1, self.quarter)
-
-    @cached_property
-    def away_words(self) -> np.uint32:
-        """The set of all places from which a checker still has to come home: outside points, bar, hand."""
-        return span(self.quarter + 1, self.hand)
+    # -- what the parts remember ---------------------------------------------------------------------
 
     @cached_property
     def memory(self) -> dict[str, int]:
         """The slot of each thing a part remembers."""
-        names = dict.fromkeys(self.contact.memory + self.turn.memory)
-        return {name: self.hand + 1 + index for index, name in enumerate(names)}
-
-    # -- the opponent's points ---------------------------------------------------------------------
-
-    def opposing(self, point: int) -> int:
-        """The number in one side's count of the other side's `point`."""
-        if self.track == "contrary":
-            return self.points + 1 - point
-        if self.track == "parallel12":
-            half = self.points // 2
-            return point + half if point <= half else point - half
-        return point
+        names = self.contact.memory + self.turn.memory + sum((limit.memory for limit in self.limits), ())
+        return {name: self.hand + 1 + index for index, name in enumerate(dict.fromkeys(names))}
 
     @cached_property
-    def across(self) -> npt.NDArray[np.intp]:
-        """(SLOTS,): the opponent's cell, `THEIRS * SLOTS + slot`, at each of my points; an empty one elsewhere."""
-        cells = np.full(SLOTS, THEIRS * SLOTS + NOWHERE, np.intp)
-        for point in range(1, self.points + 1):
-            cells[point] = THEIRS * SLOTS + self.opposing(point)
-        return cells
+    def turns_told(self) -> int:
+        """So many of a side's first turns are told apart by some part."""
+        return max(self.turn.turns_told, *(limit.turns_told for limit in self.limits), 0)
 
-    def mirrored(self, flags: npt.NDArray[np.bool_]) -> Words:
-        """(M, 2, SLOTS) flags of both sides -> (M,) words: THEIRS, as points of MY count."""
-        if self.track == "contrary":  # a reversed word is the opposite direction
-            word = pack_reversed(flags)[:, THEIRS] >> np.uint32(SLOTS - 2 - self.points)
-        else:
-            word = pack(flags)[:, THEIRS] & self.board_words
-            if self.track == "parallel12":
-                half = np.uint32(self.points // 2)
-                word = (word << half) | (word >> half)
-        return word & self.board_words
+    def remember(self, boards: Boards, passed: Flags) -> None:
+        """Update what all parts remember, in place, after the view has turned where `passed`.
+
+        A turn lasts until the view passes: a further tier, a bonus roll or left-over numbers before
+        the own roll begin none.
+        """
+        self.contact.remember(boards, passed, self)
+        for limit in self.limits:
+            limit.remember(boards, passed, self)
+        if self.turns_told:
+            ended = boards[:, THEIRS, self.memory["turns"]]
+            np.minimum(ended + passed, self.turns_told, out=ended, casting="unsafe")
+
+    def recall(self, boards: Boards) -> None:
+        """Write what is remembered as far as the board tells it, in place; all first turns are over."""
+        if self.turns_told:
+            boards[:, :, self.memory["turns"]] = self.turns_told
+        self.remember(boards, np.zeros(len(boards), np.bool_))
 
     # -- the start -----------------------------------------------------------------------------------
 
@@ -370,6 +394,9 @@ class Ruleset:
         else:
             for slot, count in self.setup:
                 row[slot] += count
+        board = np.stack([row, row])[None]
+        self.remember(board, np.zeros(1, np.bool_))
+        row[:] = board[0, MINE]
         return row
 
     # -- questions to all parts ----------------------------------------------------------------------
@@ -377,6 +404,8 @@ class Ruleset:
     @cached_property
     def order_matters(self) -> bool:
         """Does it matter in which order the numbers of a double are played?"""
+        if self.formation_scope == "each_step" and any(formation.hard for formation in self.formations):
+            return True
         return self.contact.order_matters or self.scoring.order_matters or any(p.order_matters for p in self.limits)
 
     @cached_property
@@ -396,6 +425,12 @@ class Ruleset:
                     if self.bearing.may_leave(point, die, held):
                         table[die, pattern] |= bit(point)
         return table
+
+
+def leading_to(points: Words | np.uint32, die: Words | np.uint32, rules: Ruleset) -> Words:
+    """(M,) words: the slots, bar and hand among them, from which `die` leads to one of these points."""
+    reach = (points << die) & span(1, rules.bar)
+    return np.asarray(reach | (reach & bit(rules.bar)) << np.uint32(1))  # from the hand one enters like from the bar
 
 
 def bears_off(see: Sight) -> Words:

@@ -23,6 +23,7 @@ Keys = npt.NDArray[np.uint64]  # (M,): hashes, seeds
 MINE, THEIRS = 0, 1
 OFF = 0
 SLOTS = 32
+ALL_SLOTS = np.uint32(0xFFFFFFFF)
 NOWHERE = SLOTS - 1  # a slot that is always empty, for lookups that must find nothing
 
 
@@ -46,10 +47,21 @@ def pack_reversed(flags: npt.NDArray[np.bool_]) -> Words:
     return np.packbits(flags, axis=-1, bitorder="big").view(">u4")[..., 0].astype(np.uint32)
 
 
-def has_run(words: Words, length: int) -> Flags:
-    """(M,) flags: does the set hold `length` consecutive slots?"""
+def reverse(words: Words) -> Words:
+    """(M,) words with slot s becoming bit SLOTS - 1 - s."""
+    flags = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), bitorder="little")
+    return pack_reversed(flags.reshape(*words.shape, SLOTS).view(np.bool_))
+
+
+def runs_of(words: Words, length: int) -> Words:
+    """(M,) words: the lowest slot of every `length` consecutive slots that the set holds."""
     run = words
     for shift in range(1, length):
         run = run & (words >> np.uint32(shift))
-    found: Flags = run != 0
+    return run
+
+
+def has_run(words: Words, length: int) -> Flags:
+    """(M,) flags: does the set hold `length` consecutive slots?"""
+    found: Flags = runs_of(words, length) != 0
     return found

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine import VARIANTS, OptionError, UnknownVariant, find_ruleset
-from engine.options import OPTIONS, options_of
+from engine.house_rules import OPTIONS, options_of
 
 
 @pytest.mark.parametrize(
