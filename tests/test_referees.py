@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
@@ -46,10 +46,14 @@ worker.serve(judge, sys.stdin.buffer, sys.stdout.buffer)
 """
 
 
+def faker(body: str) -> list[str]:
+    """The command of a worker that judges by these lines."""
+    return [sys.executable, "-c", FAKE.format(folder=str(WORKER.parent), body=body)]
+
+
 def fake(body: str, engine: Engine = PUBEVAL, limit: float = 10.0) -> Referee:
     """A referee whose worker judges by these lines."""
-    code = FAKE.format(folder=str(WORKER.parent), body=body)
-    return Referee(BACKGAMMON, engine, [sys.executable, "-c", code], limit)
+    return Referee(BACKGAMMON, engine, faker(body), limit)
 
 
 def asked(*questions: tuple[str, str]) -> Afterstates:
@@ -199,7 +203,8 @@ def test_a_duel_in_which_a_referee_dies_ends_with_one_line(tmp_path: Path, monke
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
 def test_the_process_of_a_referee_ends_with_a_parent_that_is_killed() -> None:
-    code = "from tests.test_referees import fake; agent = fake('return [0.0] * len(rows)'); "
+    code = "import engine; from agents.referees.referee import PUBEVAL, Referee; "
+    code += f"agent = Referee(engine.find_ruleset('backgammon'), PUBEVAL, {faker('return [0.0] * len(rows)')!r}); "
     code += "print(agent.process.popen.pid, flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
@@ -290,26 +295,24 @@ def test_a_play_that_wins_at_once_is_taken(gnubg: Referee, pubeval: Referee) -> 
 
 PLAYER = """
 import json, sys
-from gnubg_nn import {function}
-for board, large, small in json.load(sys.stdin):
-    print(json.dumps({call}))
+from gnubg_nn import best_move, pub_best_move
+print(json.dumps([{function}(board, large, small) for board, large, small in json.load(sys.stdin)]))
 """
 
 
-def played_by(function: str, call: str, found: Afterstates) -> list[list[int]]:
-    """The steps (from, to, from, to ..) of a player within gnubg-nn, in a process of its own, who rolls in board[1]."""
-    boards = wire(found.before[:, ::-1], BACKGAMMON).tolist()
-    dice = queues_of(BACKGAMMON).numbers[found.decided][:, :2].tolist()
-    questions = json.dumps([(board, *roll) for board, roll in zip(boards, dice, strict=True)])
-    command = [sys.executable, "-c", PLAYER.format(function=function, call=call)]
-    lines = subprocess.run(command, input=questions, capture_output=True, text=True, check=True).stdout.splitlines()
-    return [json.loads(line) for line in lines]
+def played_by(function: str, questions: Sequence[object]) -> list[object]:
+    """The steps of a player within gnubg-nn, in a process of its own; a question is a board and a roll."""
+    command = [sys.executable, "-c", PLAYER.format(function=function)]
+    done = subprocess.run(command, input=json.dumps(questions), capture_output=True, text=True, check=True)
+    return list(json.loads(done.stdout))
 
 
 def result(before: np.ndarray, steps: list[int]) -> bytes:
     """The (2, 25) board, the chooser first, after steps whose points are counted from 0."""
     mine, theirs = before.tolist()
     for source, target in zip(steps[::2], steps[1::2], strict=True):
+        if source < 0:  # the rest of the list is unused
+            break
         mine[source] -= 1
         if target >= 0:
             mine[target] += 1
@@ -319,38 +322,38 @@ def result(before: np.ndarray, steps: list[int]) -> bytes:
     return bytes([*mine, *theirs])
 
 
-def agrees(agent: Referee, function: str, call: str, first: int) -> list[bool]:
-    """Whether the agent plays as a player within gnubg-nn, whose points are counted from `first`."""
-    game = BatchGame(BACKGAMMON, 60, seed=9)
-    pips, same = Pips(BACKGAMMON), []
+def agrees(agent: Referee, function: str, first: int) -> list[bool]:
+    """Whether the agent plays as a player within gnubg-nn, who rolls in board[1] and counts points from `first`."""
+    game, pips = BatchGame(BACKGAMMON, 60, seed=9), Pips(BACKGAMMON)
+    befores, questions, plays = [], [], []
     for turn in range(60):
         found = game.afterstates()
         if turn % 4 == 3:
             rows = agent.choose(found, game.noise)
-            for one, steps in enumerate(played_by(function, call, found)):
-                row = rows[one]
-                sides = found.boards[row, ::-1] if found.passed[row] else found.boards[row]
-                before = wire(found.before[one][None], BACKGAMMON)[0]
-                flat = [point - first for point in np.array(steps, int).reshape(-1).tolist()]
-                flat = flat[: flat.index(-1) // 2 * 2] if -1 in flat[::2] else flat
-                same.append(result(before, flat) == wire(sides[None], BACKGAMMON).tobytes())
+            sides = np.where(found.passed[rows, None, None], found.boards[rows, ::-1], found.boards[rows])
+            plays += [one.tobytes() for one in wire(sides, BACKGAMMON)]
+            befores += list(wire(found.before, BACKGAMMON))
+            dice = queues_of(BACKGAMMON).numbers[found.decided][:, :2].tolist()
+            boards = wire(found.before[:, ::-1], BACKGAMMON).tolist()
+            questions += [(board, *roll) for board, roll in zip(boards, dice, strict=True)]
         game.step(found, pips.choose(found, game.noise))
         over = np.flatnonzero(game.is_over)
         if over.size:
             game.restart(over)
-    return same
+    steps = [(np.array(one, int).reshape(-1) - first).tolist() for one in played_by(function, questions)]
+    return [result(*one) == play for *one, play in zip(befores, steps, plays, strict=True)]
 
 
 @has_gnubg
 def test_pubeval_plays_as_gnubgs_own_copy_of_it_also_where_contact_ends(pubeval: Referee) -> None:
-    same = agrees(pubeval, "pub_best_move", "pub_best_move(board, large, small)", first=0)
+    same = agrees(pubeval, "pub_best_move", first=0)
     assert len(same) == 900
     assert all(same)
 
 
 @has_gnubg
 def test_gnubg_plays_as_its_own_player_does(gnubg: Referee) -> None:
-    same = agrees(gnubg, "best_move", "best_move(board, large, small)", first=1)
+    same = agrees(gnubg, "best_move", first=1)
     assert np.mean(same) > 0.97  # equal plays, and its pruning nets
 
 
