@@ -135,7 +135,8 @@ def test_a_referee_that_dies_is_an_error_naming_position_and_roll() -> None:
         told(lambda: agent.choose(asked(*TWO), NO_NOISE))
         == f"agent 'pubeval': its process died (exit code 3); {SECOND}"
     )
-    assert "its process has ended" in told(lambda: agent.choose(asked(*TWO), NO_NOISE))
+    with pytest.raises(RefereeError, match="its process has ended"):
+        agent.choose(asked(*TWO), NO_NOISE)
 
 
 def test_the_last_words_of_a_referee_are_passed_on() -> None:
@@ -354,7 +355,7 @@ def test_pubeval_plays_as_gnubgs_own_copy_of_it_also_where_contact_ends(pubeval:
 @has_gnubg
 def test_gnubg_plays_as_its_own_player_does(gnubg: Referee) -> None:
     same = agrees(gnubg, "best_move", first=1)
-    assert np.mean(same) > 0.97  # equal plays, and its pruning nets
+    assert np.mean(same) > 0.98  # all others are plays it finds exactly equal (measured: 46 of 4,935)
 
 
 # -- how they play ---------------------------------------------------------------------------------------
@@ -383,7 +384,3 @@ def test_evaluate_plays_referees() -> None:
 def test_gnubg_scores_the_published_figure_against_pubeval(gnubg: Referee, pubeval: Referee) -> None:
     match = duel(BACKGAMMON, gnubg, pubeval, 100_000, seed=0)  # published: +0.63; about half an hour
     assert 0.61 < match.ppg < 0.65
-
-
-def test_a_referees_error_is_one_of_its_agent() -> None:
-    assert issubclass(RefereeError, AgentError)
