@@ -11,7 +11,12 @@ from agents.base import Agent, AgentError
 from agents.value import Evaluator, ValueAgent
 from engine.ruleset import Ruleset
 
-AGENTS = {"random": "agents.simple:Random", "pips": "agents.simple:Pips"}  # made from the ruleset
+AGENTS = {  # made from the ruleset
+    "random": "agents.simple:Random",
+    "pips": "agents.simple:Pips",
+    "gnubg": "agents.referees.referee:gnubg",
+    "pubeval": "agents.referees.referee:pubeval",
+}
 EVALUATORS = {  # read from a path, for a ruleset
     "td": "agents.network:load_network",
     "policy": "agents.policy:load_policy",

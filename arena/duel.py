@@ -162,8 +162,9 @@ def _play(
         if ended.size:
             seen = result.outcome.take(ended).astype(np.int64)
             turned = np.where(result.seat.take(ended) == first_seat.take(ended), seen, best - seen)
-            outcome.reshape(-1)[place.take(ended)] = np.where(seen >= 0, turned, -1)
-            plies.reshape(-1)[place.take(ended)] = game.plies.take(ended)
+            at = np.divmod(place.take(ended), size)  # (2, pairs), which may be part of a wider array
+            outcome[at] = np.where(seen >= 0, turned, -1)
+            plies[at] = game.plies.take(ended)
             going = np.flatnonzero(~(game.is_over | is_cut))
             game.keep(going)
             place, first_seat = place.take(going), first_seat.take(going)

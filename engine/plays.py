@@ -45,7 +45,7 @@ class Afterstates:
     The rows of game g are `start[g]:start[g + 1]`, at least one (a forced pass is a row), in an
     order that does not depend on the batch. In every row MINE is the side that acts next, and
     `passed` says whether that is the other side than the chooser; in a finished row MINE is the
-    chooser.
+    chooser. `before` and `decided` are what was asked, for whoever has to know or to say it.
     """
 
     boards: Boards  # (M, 2, SLOTS)
@@ -54,6 +54,8 @@ class Afterstates:
     outcome: Outcomes  # (M,), for the chooser; -1 where the game goes on
     game: Games  # (M,)
     start: npt.NDArray[np.int64]  # (N + 1,)
+    before: Boards  # (N, 2, SLOTS): where the decisions began, the chooser is MINE
+    decided: Codes  # (N,): what was pending there
 
     @property
     def counts(self) -> npt.NDArray[np.int64]:
@@ -72,6 +74,8 @@ class Afterstates:
             self.outcome.take(rows),
             np.repeat(np.arange(games.size, dtype=np.int32), counts),
             start,
+            self.before.take(games, axis=0),
+            self.decided.take(games),
         )
         return part, rows
 
@@ -458,6 +462,8 @@ def afterstates(boards: Boards, pending: Codes, rules: Ruleset) -> Afterstates:
         np.concatenate([p.outcome for p in parts]),
         np.concatenate([p.game + np.int32(index * GAMES_AT_ONCE) for index, p in enumerate(parts)]),
         np.concatenate([p.start[:-1] + offset for p, offset in zip(parts, offsets, strict=False)] + [offsets[-1:]]),
+        boards,
+        pending,
     )
 
 
@@ -486,10 +492,12 @@ def _afterstates(boards: Boards, pending: Codes, rules: Ruleset) -> Afterstates:
             is_bound = passed & rules.binding.is_due(plays.boards, rules)
             follower, passed = np.where(is_bound, q.bound.take(follower), follower), passed & ~is_bound
         found.append((plays.boards, games.take(plays.game), follower, passed, plays.outcome))
-    return in_order(found, len(boards), rules)
+    return in_order(found, boards, pending, rules)
 
 
-def in_order(found: list[tuple[Boards, Games, Codes, Flags, Outcomes]], size: int, rules: Ruleset) -> Afterstates:
+def in_order(
+    found: list[tuple[Boards, Games, Codes, Flags, Outcomes]], before: Boards, decided: Codes, rules: Ruleset
+) -> Afterstates:
     """Rows sorted by game, each turned to the view of whoever acts next, memory written."""
     boards, game, pending, passed, outcome = (
         arrays[0] if len(arrays) == 1 else np.concatenate(arrays) for arrays in zip(*found, strict=True)
@@ -499,6 +507,8 @@ def in_order(found: list[tuple[Boards, Games, Codes, Flags, Outcomes]], size: in
     halves = (order * 2)[:, None] + np.stack([passed, ~passed], axis=1)
     boards = boards.reshape(-1, SLOTS).take(halves, axis=0)
     rules.remember(boards, passed)
-    start = np.zeros(size + 1, np.int64)
-    np.cumsum(np.bincount(game, minlength=size), out=start[1:])
-    return Afterstates(boards, pending.take(order), passed, outcome.take(order), game.take(order), start)
+    start = np.zeros(len(before) + 1, np.int64)
+    np.cumsum(np.bincount(game, minlength=len(before)), out=start[1:])
+    return Afterstates(
+        boards, pending.take(order), passed, outcome.take(order), game.take(order), start, before, decided
+    )

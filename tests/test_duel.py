@@ -31,6 +31,15 @@ def test_the_same_seed_gives_the_same_figures() -> None:
     assert duel(HYPER, a, b, 500, seed=3).record() == duel(HYPER, a, b, 500, seed=3).record()
 
 
+def test_a_long_duel_is_played_in_parts_and_nothing_else_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = make_agent("pips", HYPER), make_agent("random", HYPER)
+    at_once = duel(HYPER, a, b, 250, seed=3)
+    monkeypatch.setattr("arena.duel.PAIRS_AT_ONCE", 50)
+    in_parts = duel(HYPER, a, b, 250, seed=3)
+    assert (in_parts.outcome == at_once.outcome).all()
+    assert (in_parts.plies == at_once.plies).all()
+
+
 def test_a_game_beyond_the_limit_is_truncated_and_scores_0() -> None:  # S29
     rules = replace(HYPER, ply_limit=5)
     match = duel(rules, make_agent("pips", rules), make_agent("random", rules), 200, seed=1)

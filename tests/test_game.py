@@ -6,6 +6,7 @@ import numpy as np
 
 from engine import BatchGame, find_ruleset
 from engine.game import mix, seeds_of
+from engine.plays import GAMES_AT_ONCE
 
 BACKGAMMON = find_ruleset("backgammon")
 HYPER = find_ruleset("hypergammon")
@@ -80,3 +81,16 @@ def test_outcome_and_seat_speak_for_the_side_that_was_stored() -> None:
         wins += int(game.is_over.sum())
         game.restart(np.flatnonzero(game.is_over))
     assert wins > 100
+
+
+def test_results_say_of_which_positions_and_numbers_they_are() -> None:
+    game = BatchGame(BACKGAMMON, GAMES_AT_ONCE + 10, seed=4)
+    game.step(game.afterstates(), game.afterstates().start[:-1])
+    after = game.afterstates()
+    boards, pending = game.boards.copy(), game.pending.copy()
+    games = np.array([GAMES_AT_ONCE + 5, 3])
+    part, _ = after.of(games)
+    game.step(after, after.start[:-1])
+    for found, rows in ((after, np.arange(len(game))), (part, games)):
+        assert (found.before == boards[rows]).all()
+        assert (found.decided == pending[rows]).all()

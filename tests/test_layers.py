@@ -14,20 +14,23 @@ from engine import VARIANTS
 ROOT = Path(__file__).parent.parent
 LAYERS = [  # a module may import from the lines above its own
     ["engine.slots"],
+    ["engine.board"],
     ["engine.ruleset"],
     ["cli"],
     [f"engine.{name}" for name in ("contact", "turn", "limits", "formations", "bearing", "scoring", "binding")],
-    ["engine.queues"],
+    ["engine.queues", "engine.tables"],
     ["engine.plays"],
     ["engine.game"],
     ["engine.notation"],
     ["engine.options", "engine.describe"],
+    ["engine.house_moves"],
+    ["engine.house_rules"],
     ["engine.variants"],
     ["engine", "engine.__main__"],
-    ["agents", "agents.base", "agents.encoding"],
-    ["agents.simple", "agents.network", "agents.policy_file"],
-    ["agents.policy_card"],
-    ["agents.policy"],
+    ["agents", "agents.base", "agents.encoding", "agents.referees.worker"],
+    ["agents.simple", "agents.network", "agents.policy_file", "agents.referees", "agents.referees.process"],
+    ["agents.policy_card", "agents.referees.rules"],
+    ["agents.policy", "agents.referees.referee"],
     ["agents.value"],
     ["agents.registry"],
     ["learning", "learning.config", "learning.ranks", "learning.selfplay", "learning.targets"],
@@ -39,21 +42,26 @@ LAYERS = [  # a module may import from the lines above its own
     ["train", "evaluate", "export"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-FILES = sorted(path for place in ("engine", "agents", "learning", "arena", ".") for path in (ROOT / place).glob("*.py"))
+PLACES = ("engine", "agents", "agents/referees", "learning", "arena", ".")
+FILES = sorted(path for place in PLACES for path in (ROOT / place).glob("*.py"))
 
 
 def module_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def imports_of(path: Path) -> set[str]:
+def imported(path: Path) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module)
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-    return found & set(LEVEL)
+    return found
+
+
+def imports_of(path: Path) -> set[str]:
+    return imported(path) & set(LEVEL)
 
 
 @pytest.mark.parametrize("path", FILES, ids=[module_of(path) for path in FILES])
@@ -62,6 +70,16 @@ def test_a_module_imports_only_from_the_layers_above_it(path: Path) -> None:
     assert module in LEVEL, "a new module needs a layer"
     wrong = {name for name in imports_of(path) if LEVEL[name] >= LEVEL[module]}
     assert not wrong
+
+
+def test_every_module_is_looked_at() -> None:
+    for place in ("engine", "agents", "learning", "arena"):
+        assert set((ROOT / place).rglob("*.py")) <= set(FILES)
+
+
+@pytest.mark.parametrize("path", FILES, ids=[module_of(path) for path in FILES])
+def test_only_a_program_of_its_own_loads_an_engine_under_the_gpl(path: Path) -> None:
+    assert module_of(path) == "agents.referees.worker" or not any("gnubg" in name for name in imported(path))
 
 
 def test_no_game_is_named_in_code_outside_the_variants() -> None:
