@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,14 @@ class Agent(Protocol):
         Returns:
             (N,) int64, row of game g within `after.start[g]..after.start[g + 1] - 1`.
         """
+
+
+@runtime_checkable
+class Appraiser(Protocol):
+    """What some agents can do besides: tell what they think of every play."""
+
+    def equities(self, after: Afterstates) -> Scores:
+        """(M,) points per game that the chooser expects after each row; -inf where the agent has not looked."""
 
 
 def least(scores: Scores, after: Afterstates) -> Choice:
