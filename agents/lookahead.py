@@ -81,4 +81,4 @@ class LookaheadAgent(ValueAgent):
             replies = afterstates(chances.boards[part], chances.pending[part], self.rules)
             best[part] = np.maximum.reduceat(super().equities(replies), replies.start[:-1])
         mine = np.where(chances.turned, -best, best)
-        return np.bincount(chances.parent, chances.weight * mine, pending.size)
+        return np.bincount(chances.parent, chances.weight * mine, pending.size).astype(np.float64)

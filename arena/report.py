@@ -35,11 +35,11 @@ def duel_table(duel: Duel, title: str) -> RenderableType:
     table.add_column("agent, against")
     for name in ("games", "ppg", "95 % interval", "wins"):
         table.add_column(name, justify="right", no_wrap=True)
-    a, b = short_names([duel.a, duel.b], NAME_WIDTH)
+    a, b = short_names([duel.a, duel.b], 2 * NAME_WIDTH - 4)
     low, high = duel.interval()
     wins = f"{100 * duel.wins:.1f} %"
     table.add_row(
-        f"{folded(a, NAME_WIDTH)}\n{folded(b, NAME_WIDTH)}",
+        f"{folded(a, NAME_WIDTH)}\n{folded(f'v {b}', NAME_WIDTH)}",
         f"{duel.games:,}",
         f"{duel.ppg:+.4f}",
         f"{low:+.4f} .. {high:+.4f}",
@@ -100,11 +100,11 @@ def short_names(specs: Sequence[str], width: int) -> list[str]:
 def short_name(spec: str, width: int) -> str:
     """A spec without the middle folders of its path, as many as it takes: `td:runs/irish-x4/…/last.pt`.
 
-    The first folders and the file's name stay; a table folds what is still too long.
+    The first two folders and the file's name stay; a table folds what is still too long.
     """
     head = spec.split("/")
     tail = [head.pop()]
-    while len("/".join([*head, *tail])) > width and len(head) > 1:
+    while len("/".join([*head, *tail])) > width and len(head) > 2:
         head = head[:-1]
         tail = ["…", tail[-1]]
     return "/".join([*head, *tail])

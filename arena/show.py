@@ -16,7 +16,7 @@ from engine.queues import queues_of
 from engine.ruleset import Ruleset
 
 BEST = 3  # plays whose equities are shown
-NAME_WIDTH = 60
+NAME_WIDTH = 36
 
 
 def shown_games(rules: Ruleset, agents: tuple[Agent, Agent], games: int, seed: int) -> Iterator[str]:
@@ -32,8 +32,11 @@ def shown_games(rules: Ruleset, agents: tuple[Agent, Agent], games: int, seed: i
     if names[0] == names[1]:
         names = [f"{name} ({seat + 1})" for seat, name in enumerate(names)]
     for number, seeds in enumerate(seeds_of(seed, games).reshape(-1, 1)):
-        head = f"Game {number + 1} of {games}: {names[0]} against {names[1]}, {rules.title}, seed {seed}"
-        yield f"{head}\n{'=' * len(head)}\nX is the side to play, points are in its count."
+        head = f"Game {number + 1} of {games}: {rules.title}, seed {seed}"
+        yield (
+            f"{head}\n{'=' * len(head)}\n{names[0]} against {names[1]}.\n"
+            "X is the side to play, points are in its count.\n"
+        )
         yield from shown_game(BatchGame(rules, 1, seeds=seeds), agents, names)
 
 

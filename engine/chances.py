@@ -58,7 +58,7 @@ def outcomes_of_chance(boards: Boards, pending: Codes, rules: Ruleset) -> Chance
         code = np.where(waits, q.chance_code[early, code, way], code)
         same = (parent.take(row) << 8) + (turns.astype(np.intp) << 7) + code  # codes are below 128
         _, first, which = np.unique(same, return_index=True, return_inverse=True)
-        weight = np.bincount(which, (weight / ways).take(row), first.size)
+        weight = np.bincount(which, (weight / ways).take(row), first.size).astype(np.float64)
         parent, turned, pending = parent.take(row.take(first)), turns.take(first), code.take(first)
     return Chances(seen(boards, parent, turned), pending, turned, weight, parent)
 

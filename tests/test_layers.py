@@ -34,7 +34,8 @@ LAYERS = [  # a module may import from the lines above its own
     ["learning.learner"],
     ["learning.checkpoint", "learning.log"],
     ["arena", "arena.duel"],
-    ["arena.report", "arena.show"],
+    ["arena.report"],
+    ["arena.show"],
     ["train", "evaluate"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
