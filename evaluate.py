@@ -1,4 +1,4 @@
-"""Play agents against each other: `python evaluate.py VARIANT AGENT AGENT [--games N] [--seed S] [--json FILE]`."""
+"""Play agents against each other: `python evaluate.py VARIANT AGENT AGENT [AGENT ...] [--games N] [--show N]`."""
 
 from __future__ import annotations
 
@@ -10,42 +10,60 @@ from rich.console import Console
 
 from agents.base import AgentError
 from agents.registry import make_agent, usages
-from arena.duel import duel
-from arena.report import duel_table
+from arena.duel import duels
+from arena.report import cross_table, duel_table
+from arena.show import shown_games
 from cli import Parser, at_least, house_rules, run
 from engine.variants import find_ruleset
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """The command line, with house rules apart from agents."""
     parser = Parser(
         prog="evaluate.py",
-        description="Play two agents against each other. Every game is played twice, with the same dice and the seats "
-        "swapped. Figures are from the first agent's view; the interval of points per game (ppg) covers 95 %.",
-        epilog=f"agents: {', '.join(usages())}; PATH is a checkpoint, a run folder or an exported policy",
+        description="Play agents against each other, every two of them. Every game is played twice, with the same "
+        "dice and the seats swapped. Figures are from the first agent's view; the interval of points per game (ppg) "
+        "covers 95 %.",
+        epilog=f"agents: {', '.join(usages())}; PATH is a checkpoint, a run folder or an exported "
+        "policy; PATH,ply=1 looks one roll ahead",
     )
     parser.add_argument("variant", help="a game that `python -m engine list` prints")
-    parser.add_argument("agents", nargs=2, metavar="AGENT", help="such as pips or td:runs/quick")
-    parser.add_argument("rules", nargs="*", metavar="rules.KEY=VALUE", help="house rules")
-    parser.add_argument("--games", type=at_least(2), default=2000, help="in all, two a pair (default %(default)s)")
+    parser.add_argument("agents", nargs="+", metavar="AGENT", help="two or more, such as pips or td:runs/quick; "
+                        "rules.KEY=VALUE between or behind them are house rules")  # fmt: skip
+    parser.add_argument("--games", type=at_least(2), default=2000, help="of each two, in pairs (default %(default)s)")
     parser.add_argument("--seed", type=at_least(0), default=0, help="of the dice (default %(default)s)")
+    parser.add_argument("--show", type=at_least(0), default=0, metavar="N", help="print the first games of the first "
+                        "N pairs of the first two agents, turn by turn")  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too; - prints only them")
-    return parser.parse_intermixed_args()
+    args = parser.parse_intermixed_args()
+    args.rules = [word for word in args.agents if word.startswith("rules.")]
+    args.agents = [word for word in args.agents if word not in args.rules]
+    if len(args.agents) < 2:
+        parser.error(f"two or more AGENTs are required, found {len(args.agents)}")
+    if 2 * args.show > args.games + 1:
+        parser.error(f"--show {args.show}: there are {-(-args.games // 2)} pairs in --games {args.games}")
+    if args.show and str(args.json) == "-":
+        parser.error("--show and --json - cannot both print")
+    return args
 
 
 def main() -> int:
     """Play, print a table, write JSON where asked."""
     args = arguments()
     rules = find_ruleset(args.variant, house_rules(args.rules))
-    first, second = (make_agent(spec, rules) for spec in args.agents)
+    agents = [make_agent(spec, rules) for spec in args.agents]
     if args.json is not None and str(args.json) != "-" and not args.json.parent.is_dir():
         raise AgentError(f"--json {args.json}: there is no folder {args.json.parent}")
-    match = duel(rules, first, second, args.games, args.seed, progress=True)
-    record = {"variant": rules.name, "rules": dict(rules.house), "seed": args.seed, "pairs": [match.record()]}
+    for block in shown_games(rules, (agents[0], agents[1]), args.show, args.seed):
+        print(block, flush=True)
+    matches = duels(rules, agents, args.games, args.seed, progress=True)
+    pairs = [match.record() for match in matches]
+    record = {"variant": rules.name, "rules": dict(rules.house), "seed": args.seed, "pairs": pairs}
     if str(args.json) == "-":
         print(json.dumps(record))
         return 0
-    Console().print(duel_table([match], f"{rules.title}, seed {args.seed}"))
+    title = f"{rules.title}, seed {args.seed}"
+    Console().print(duel_table(matches[0], title) if len(matches) == 1 else cross_table(matches, args.agents, title))
     if args.json is not None:
         args.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return 0

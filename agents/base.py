@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from engine.decisions import Afterstates
 from engine.house_rules import options_of
-from engine.plays import Afterstates
 from engine.ruleset import InputError, Ruleset
 from engine.slots import Keys
 
@@ -39,6 +39,14 @@ class Agent(Protocol):
         Returns:
             (N,) int64, row of game g within `after.start[g]..after.start[g + 1] - 1`.
         """
+
+
+@runtime_checkable
+class Appraiser(Protocol):
+    """What some agents can do besides: tell what they think of every play."""
+
+    def equities(self, after: Afterstates) -> Scores:
+        """(M,) points per game that the chooser expects after each row; -inf where the agent has not looked."""
 
 
 def least(scores: Scores, after: Afterstates) -> Choice:

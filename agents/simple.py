@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.base import Choice, Scores, least
+from engine.decisions import Afterstates
 from engine.game import below
-from engine.plays import Afterstates
 from engine.ruleset import Ruleset
 from engine.slots import MINE, OFF, THEIRS, Keys
 

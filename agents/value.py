@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from agents.base import Choice, Scores, least
 from agents.simple import pips
-from engine.plays import Afterstates
+from engine.decisions import Afterstates
 from engine.ruleset import Ruleset
-from engine.slots import MINE, OFF, THEIRS, Boards, Codes, Keys
+from engine.slots import MINE, OFF, THEIRS, Boards, Codes, Keys, Rows
 
 EVEN = 1e-6  # equities closer than this are equal: the last bits of a float depend on the batch
 FLOAT_BITS = np.uint64(40)
@@ -47,18 +47,27 @@ class ValueAgent:
 
     def choose(self, after: Afterstates, noise: Keys) -> Choice:
         """(N,) rows with the highest equity; forced plays are not looked at."""
+        asked = np.flatnonzero((after.outcome < 0) & (after.counts > 1).take(after.game))
+        equity = self._equities(after, asked)
+        if self.noise:
+            generator = np.random.default_rng(noise[:1].tolist())
+            equity[asked] += generator.normal(scale=self.noise, size=asked.size)
+        return self.best(equity, after)
+
+    def equities(self, after: Afterstates) -> Scores:
+        """(M,) points for the chooser: what finished games pay, and what the others are worth."""
+        return self._equities(after, np.flatnonzero(after.outcome < 0))
+
+    def _equities(self, after: Afterstates, asked: Rows) -> Scores:
+        """(M,) equities of finished games and of the `asked` rows, none of them finished; 0 elsewhere."""
         equity = np.zeros(after.game.size)
         over = np.flatnonzero(after.outcome >= 0)
-        asked = np.flatnonzero((after.outcome < 0) & (after.counts > 1).take(after.game))
         equity[over] = self.payoffs.take(after.outcome.take(over))
         if asked.size:
             values = self.evaluator.values(after.boards.take(asked, axis=0), after.pending.take(asked))
             sign = np.where(after.passed.take(asked), -1.0, 1.0)
             equity[asked] = sign * (values @ self.payoffs)
-        if self.noise:
-            generator = np.random.default_rng(noise[:1].tolist())
-            equity[asked] += generator.normal(scale=self.noise, size=asked.size)
-        return self.best(equity, after)
+        return equity
 
     def best(self, equity: Scores, after: Afterstates) -> Choice:
         """(N,) rows with the highest (M,) equity; ties by checkers off, pips, order."""

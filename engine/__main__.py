@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from cli import Parser, at_least, house_rules, run
+from engine.decisions import Afterstates, afterstates
 from engine.describe import sentences
 from engine.game import BatchGame
 from engine.house_rules import options_of
 from engine.notation import decision, format_board, format_position
-from engine.plays import Afterstates, afterstates
+from engine.playtext import Wording
 from engine.queues import queues_of
 from engine.ruleset import Ruleset
 from engine.slots import Boards
@@ -34,7 +35,8 @@ def main() -> int:
         "legal",
         help="every distinct legal result of a roll",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Every distinct legal result of a roll, the mover's side first in each.",
+        description="Every distinct legal result of a roll: a play that leads there, then the position, the mover's "
+        "side first.",
         epilog="example: python -m engine legal irish '24:2 13:5 8:3 6:5 / 24:2 13:5 8:3 6:5' 6-5 rules.doubles=x4",
     )
     for command in (show, legal):
@@ -98,20 +100,21 @@ def show_legal(rules: Ruleset, position: str, roll: str, as_json: bool) -> int:
     """Print every distinct legal result."""
     board, code = decision(position, roll, rules)
     after = afterstates(board[None], np.array([code], np.int8), rules)
-    listing = described(after, rules)
+    listing = described(after, rules) | {"plays": Wording(board, code, rules, after).texts}
     if as_json:
         print(json.dumps(listing))
         return 0
     queue = queues_of(rules).items[code]
     print(f"{rules.title}: {format_position(board, rules, queue)}\n")
     print(format_board(board, rules) + "\n")
+    width = max(map(len, listing["plays"]))
     for row, text in enumerate(listing["afterstates"]):
         points = listing["outcome"][row]
         if points is not None:
             what = f"the game is over, {points:+d}" if points else "the game is a draw"
         else:
             what = f"then {'the other side' if listing['passed'][row] else 'the same side'}: {listing['pending'][row]}"
-        print(f"{row + 1:4}  {text}   {what}")
+        print(f"{row + 1:4}  {listing['plays'][row]:{width}}   {text}   {what}")
     print(f"\n{listing['count']} distinct result{'s' if listing['count'] != 1 else ''}")
     return 0
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine.plays import Afterstates, afterstates
+from engine.decisions import Afterstates, afterstates
 from engine.queues import queues_of
 from engine.ruleset import Ruleset
 from engine.slots import Boards, Codes, Flags, Keys, Outcomes, Rows

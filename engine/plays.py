@@ -1,6 +1,6 @@
-"""Every distinct legal result of a decision, for thousands of games at once.
+"""Growing the plays of one tier of numbers, for thousands of games at once.
 
-Plays grow one number at a time, layer by layer; the order of the rules is that of `afterstates()`.
+Plays grow one number at a time, layer by layer; the order of the rules is that of `engine.decisions`.
 All arrays are flat over the batch: M rows, each of them a position that belongs to some game.
 """
 
@@ -19,7 +19,6 @@ from engine.slots import (
     ALL_SLOTS,
     MINE,
     SLOTS,
-    THEIRS,
     Boards,
     Codes,
     Flags,
@@ -34,50 +33,7 @@ from engine.slots import (
 from engine.tables import tables_of
 
 CELLS = 2 * SLOTS
-GAMES_AT_ONCE = 4096  # a slice whose rows stay near the cache; smaller ones pay more for calls
 Games = npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True, eq=False)
-class Afterstates:
-    """All distinct legal results of N decisions, one flat list.
-
-    The rows of game g are `start[g]:start[g + 1]`, at least one (a forced pass is a row), in an
-    order that does not depend on the batch. In every row MINE is the side that acts next, and
-    `passed` says whether that is the other side than the chooser; in a finished row MINE is the
-    chooser. `before` and `decided` are what was asked, for whoever has to know or to say it.
-    """
-
-    boards: Boards  # (M, 2, SLOTS)
-    pending: Codes  # (M,), meaningless where finished
-    passed: Flags  # (M,)
-    outcome: Outcomes  # (M,), for the chooser; -1 where the game goes on
-    game: Games  # (M,)
-    start: npt.NDArray[np.int64]  # (N + 1,)
-    before: Boards  # (N, 2, SLOTS): where the decisions began, the chooser is MINE
-    decided: Codes  # (N,): what was pending there
-
-    @property
-    def counts(self) -> npt.NDArray[np.int64]:
-        """(N,) int64: how many results each game has."""
-        return np.diff(self.start)
-
-    def of(self, games: Rows) -> tuple[Afterstates, Rows]:
-        """The results of some of the games, in this order, and which rows of the whole they are."""
-        counts = self.counts.take(games)
-        start = np.concatenate([[0], np.cumsum(counts)])
-        rows = np.arange(start[-1]) + np.repeat(self.start.take(games) - start[:-1], counts)
-        part = Afterstates(
-            self.boards.take(rows, axis=0),
-            self.pending.take(rows),
-            self.passed.take(rows),
-            self.outcome.take(rows),
-            np.repeat(np.arange(games.size, dtype=np.int32), counts),
-            start,
-            self.before.take(games, axis=0),
-            self.decided.take(games),
-        )
-        return part, rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,128 +343,3 @@ def is_dead(boards: Boards, rules: Ruleset) -> Flags:
             can = can_leave(first.see(row, die, start, pending, rules))
             dead[rows[row[can != 0]]] = False
     return dead
-
-
-# -- a decision -------------------------------------------------------------------------------------------
-
-
-def choices(boards: Boards, pending: Codes, rules: Ruleset) -> tuple[Boards, Games, Codes, Flags]:
-    """Results of decisions that play no number: boards, game, code that follows, does the turn pass."""
-    q = queues_of(rules)
-    parts: list[tuple[Boards, Games, Codes, Flags]] = []
-    at = rules.turn.is_early(boards, rules) * q.is_choice.size + pending
-    for early, code in (divmod(both, q.is_choice.size) for both in np.unique(at).tolist()):
-        games = np.flatnonzero(at == early * q.is_choice.size + code).astype(np.int32)
-        here = boards.take(games, axis=0)
-        head = q.items[code][0]
-        for follower, passes in q.choices[early][code]:
-            results = [(here, games)]
-            if head in ("open", "open_theirs"):
-                results = opened(here, games, MINE if head == "open" else THEIRS, rules)
-            for after, game in results:
-                parts.append((after, game, np.full(game.size, follower, np.int8), np.full(game.size, passes)))
-    after, game, codes, passed = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return after, game, codes, passed
-
-
-def opened(boards: Boards, games: Games, side: int, rules: Ruleset) -> list[tuple[Boards, Games]]:
-    """For each home point of `side`, low to high: the boards with that point opened."""
-    assert rules.binding is not None
-    results = []
-    for point in range(1, rules.quarter + 1):
-        rows = np.flatnonzero(boards[:, side, point] >= 2)
-        after = boards.take(rows, axis=0)
-        gone = rules.binding.stripped(after[:, side, point])
-        after[:, side, point] -= gone
-        after[:, side, rules.bar] += gone
-        results.append((after, games.take(rows)))
-    return results
-
-
-def afterstates(boards: Boards, pending: Codes, rules: Ruleset) -> Afterstates:
-    """Every distinct legal result of N decisions.
-
-    1. Plays grow one number at a time; each step meets reach, bar, entry, bearing off and limits,
-       and the end of the game is tested after it.
-    2. Ends that break a hard formation are dropped; a shorter play may survive. Standing still is
-       exempt where nothing else is legal.
-    3. The plays that use their numbers best stay: all, then the most, then the larger.
-    4. Where a soft formation can be avoided, it is.
-    5. One row per distinct result.
-    6. Then what follows: the next queue, binding, memory, the view of whoever acts next.
-
-    Args:
-        boards: (N, 2, SLOTS) int8, MINE is to decide.
-        pending: (N,) int8, codes of numbers or of choices, none of chance.
-        rules: the rules of every game in the batch.
-
-    Raises:
-        ValueError: a game waits for dice.
-    """
-    q = queues_of(rules)
-    if q.is_chance.take(pending).any():
-        raise ValueError("afterstates: a game waits for dice; roll first")
-    parts = [
-        _afterstates(boards[low : low + GAMES_AT_ONCE], pending[low : low + GAMES_AT_ONCE], rules)
-        for low in range(0, len(boards), GAMES_AT_ONCE)
-    ]
-    if len(parts) == 1:
-        return parts[0]
-    offsets = np.cumsum([0] + [part.game.size for part in parts])
-    return Afterstates(
-        np.concatenate([p.boards for p in parts]),
-        np.concatenate([p.pending for p in parts]),
-        np.concatenate([p.passed for p in parts]),
-        np.concatenate([p.outcome for p in parts]),
-        np.concatenate([p.game + np.int32(index * GAMES_AT_ONCE) for index, p in enumerate(parts)]),
-        np.concatenate([p.start[:-1] + offset for p, offset in zip(parts, offsets, strict=False)] + [offsets[-1:]]),
-        boards,
-        pending,
-    )
-
-
-def _afterstates(boards: Boards, pending: Codes, rules: Ruleset) -> Afterstates:
-    """One slice of `afterstates`."""
-    q = queues_of(rules)
-    found: list[tuple[Boards, Games, Codes, Flags, Outcomes]] = []
-    pair = q.numbers[:, 0] != q.numbers[:, 1]
-    kind = np.where(q.is_choice, 2, np.where(pair & (q.numbers[:, 1] > 0), 1, 0)).take(pending)
-    for which in np.unique(kind).tolist():
-        games = np.flatnonzero(kind == which).astype(np.int32)
-        start, codes = boards.take(games, axis=0), pending.take(games)
-        if which == 2:
-            after, game, follower, passed = choices(start, codes, rules)
-            found.append((after, games.take(game), follower, passed, np.full(game.size, -1, np.int8)))
-            continue
-        plays = grow(start, codes, rules, pairs=which == 1)
-        if rules.scoring.deadlock:
-            declare_draws(plays, start, codes, rules)
-        at = codes.take(plays.game).astype(np.intp) * LEFTS + plays.left
-        if rules.turn.judges_ends:
-            at += rules.turn.is_early(plays.boards, rules) * np.intp(q.worth.size)
-        follower, passed = q.next.reshape(-1).take(at), q.passes.reshape(-1).take(at)
-        passed &= plays.outcome < 0
-        if rules.binding is not None:
-            is_bound = passed & rules.binding.is_due(plays.boards, rules)
-            follower, passed = np.where(is_bound, q.bound.take(follower), follower), passed & ~is_bound
-        found.append((plays.boards, games.take(plays.game), follower, passed, plays.outcome))
-    return in_order(found, boards, pending, rules)
-
-
-def in_order(
-    found: list[tuple[Boards, Games, Codes, Flags, Outcomes]], before: Boards, decided: Codes, rules: Ruleset
-) -> Afterstates:
-    """Rows sorted by game, each turned to the view of whoever acts next, memory written."""
-    boards, game, pending, passed, outcome = (
-        arrays[0] if len(arrays) == 1 else np.concatenate(arrays) for arrays in zip(*found, strict=True)
-    )
-    order = np.argsort(game.astype(np.uint16), kind="stable")  # a radix sort, on 16 bits only
-    passed = passed.take(order)
-    halves = (order * 2)[:, None] + np.stack([passed, ~passed], axis=1)
-    boards = boards.reshape(-1, SLOTS).take(halves, axis=0)
-    rules.remember(boards, passed)
-    start = np.zeros(len(before) + 1, np.int64)
-    np.cumsum(np.bincount(game, minlength=len(before)), out=start[1:])
-    return Afterstates(
-        boards, pending.take(order), passed, outcome.take(order), game.take(order), start, before, decided
-    )

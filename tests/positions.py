@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from engine import Ruleset, afterstates, parse_position, queues_of
+from engine.decisions import Afterstates
 from engine.notation import decision
-from engine.plays import Afterstates
 from engine.slots import Boards
 
 CASES = Path(__file__).parent / "cases" / "positions.jsonl"

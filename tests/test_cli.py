@@ -54,6 +54,7 @@ def test_legal_says_what_a_finished_game_pays_and_that_nothing_is_pending() -> N
         "pending": [None],
         "passed": [None],
         "outcome": [2],
+        "plays": ["1/off"],
     }
 
 

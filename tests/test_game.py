@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from engine import BatchGame, find_ruleset
+from engine.decisions import GAMES_AT_ONCE
 from engine.game import mix, seeds_of
-from engine.plays import GAMES_AT_ONCE
 
 BACKGAMMON = find_ruleset("backgammon")
 HYPER = find_ruleset("hypergammon")

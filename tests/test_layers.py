@@ -20,8 +20,11 @@ LAYERS = [  # a module may import from the lines above its own
     [f"engine.{name}" for name in ("contact", "turn", "limits", "formations", "bearing", "scoring", "binding")],
     ["engine.queues", "engine.tables"],
     ["engine.plays"],
+    ["engine.decisions"],
+    ["engine.chances"],
     ["engine.game"],
     ["engine.notation"],
+    ["engine.playtext"],
     ["engine.options", "engine.describe"],
     ["engine.house_moves"],
     ["engine.house_rules"],
@@ -32,6 +35,7 @@ LAYERS = [  # a module may import from the lines above its own
     ["agents.policy_card", "agents.referees.rules"],
     ["agents.policy", "agents.referees.referee"],
     ["agents.value"],
+    ["agents.lookahead"],
     ["agents.registry"],
     ["learning", "learning.config", "learning.ranks", "learning.selfplay", "learning.targets"],
     ["learning.events", "learning.learner", "learning.pictures", "learning.stopping"],
@@ -39,6 +43,7 @@ LAYERS = [  # a module may import from the lines above its own
     ["learning.runs", "learning.watching"],
     ["arena", "arena.duel"],
     ["arena.report"],
+    ["arena.show"],
     ["train", "evaluate", "export"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

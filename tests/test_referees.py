@@ -26,11 +26,11 @@ from agents.simple import Pips
 from arena.duel import duel
 from engine import BatchGame, Ruleset, afterstates, find_ruleset, queues_of
 from engine.bearing import FreeBearing
+from engine.decisions import Afterstates
 from engine.notation import decision
-from engine.plays import Afterstates
 from engine.scoring import Race
-from tests.positions import after, board, checkers
 from tests.commands import refused, run
+from tests.positions import after, board, checkers
 
 BACKGAMMON = find_ruleset("backgammon")
 OPENING = "24:2 13:5 8:3 6:5 / 24:2 13:5 8:3 6:5"

@@ -13,8 +13,8 @@ import numpy as np
 from agents.base import AgentError, Choice, Scores, least
 from agents.referees.process import Answers, Fault, Process, Wire
 from agents.referees.rules import refuse_unknown
+from engine.decisions import Afterstates
 from engine.notation import format_position
-from engine.plays import Afterstates
 from engine.queues import queues_of
 from engine.ruleset import Ruleset
 from engine.slots import Boards, Keys, Rows
