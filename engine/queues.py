@@ -210,7 +210,15 @@ def queues_of(rules: Ruleset) -> Queues:
         ways=np.zeros(size, np.uint64),
         chance_code=np.zeros((2, size, most), np.int8),
         chance_passes=np.zeros((2, size, most), np.bool_),
-        choices=tuple(tuple(_choices(queue, early, codes, rules) for queue in items) for early in (False, True)),
+        choices=tuple(
+            tuple(
+                tuple((codes[follower], passes) for follower, passes in chosen(queue, early, rules))
+                if queue[0] in CHOICE_ITEMS
+                else ()
+                for queue in items
+            )
+            for early in (False, True)
+        ),
         inputs=np.array([inputs_of(queue, rules) for queue in items], np.float32),
     )
     for code, queue in enumerate(items):
@@ -225,13 +233,6 @@ def queues_of(rules: Ruleset) -> Queues:
         elif isinstance(head, tuple):
             _tabulate_tier(q, code, queue, codes, rules)
     return q
-
-
-def _choices(queue: Queue, early: bool, codes: dict[Queue, int], rules: Ruleset) -> tuple[tuple[int, bool], ...]:
-    """The choices of a queue as codes; none for queues that ask for no choice."""
-    if queue[0] not in CHOICE_ITEMS:
-        return ()
-    return tuple((codes[follower], passes) for follower, passes in chosen(queue, early, rules))
 
 
 def _tabulate_tier(q: Queues, code: int, queue: Queue, codes: dict[Queue, int], rules: Ruleset) -> None:
