@@ -106,7 +106,7 @@ def test_dice_are_fair_and_told_by_seat() -> None:
         (["legal", "backgammon", OPENING + " | queue:open", "-"], ["never has this pending"]),
         (["legal", "irish", OPENING + " | queue:toss", "-"], ["waits for dice"]),
         (["legal", "irish", OPENING + " | queue:65", "6-5"], ["the roll must be -"]),
-        (["legal", "irish", OPENING + " | turns:1,1", "6-5"], ["irish knows queue here"]),
+        (["legal", "irish", OPENING + " | laps:1,1", "6-5"], ["laps:1,1", "irish knows"]),
         (["legal", "backgammon", "off:15 / 24:2", "6-5"], ["the game is over"]),
         (["legal", "bakgammon", OPENING, "6-5"], ["did you mean backgammon?"]),
         (["legal", "irish", OPENING, "6-5", "rules.duobles=x4"], ["did you mean rules.doubles?"]),

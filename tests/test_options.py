@@ -35,7 +35,7 @@ from engine.house_rules import OPTIONS, options_of
             "without effect under hit_gate=home_latched and hit_gate_side=victim",
         ),
         ("backgammon", {"jacoby": True}, "jacoby: without effect under cube=none"),
-        ("backgammon", {"cube": "money"}, "cube=money: must be none"),
+        ("backgammon", {"cube": "money"}, "cube=money: not possible here"),
         ("backgammon", {"doubles": "each_once"}, "doubles: no house rule of backgammon; it has cube"),
         ("irish", {"doubels": "x4"}, "did you mean rules.doubles?"),
         ("irish", {"doubles": "x5"}, "doubles=x5: must be each_once, x4"),
