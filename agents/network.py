@@ -99,9 +99,9 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
         CheckpointMismatch: no such file, not one of ours, or of another encoding.
     """
     file = Path(path)
-    if file.is_dir():
-        file = file / "checkpoints" / "last.pt"
     try:
+        if file.is_dir():
+            file = file / "checkpoints" / "last.pt"
         with warnings.catch_warnings():  # about files that are refused anyway
             warnings.simplefilter("ignore")
             contents = torch.load(file, map_location="cpu", weights_only=True)

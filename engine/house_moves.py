@@ -134,7 +134,7 @@ MOVEMENT_OPTIONS: tuple[Option, ...] = (
     Option(
         name="head_first_turn",
         values=("none", "any_double"),
-        form=(r"(\d)\1(,(\d)\3)*", "doubles such as 66,44"),
+        form=(r"([0-9])\1(,([0-9])\3)*", "doubles such as 66,44"),
         refused={
             "any_roll_if_blocked": "whether one checker alone could play the roll out is not known at its first step"
         },

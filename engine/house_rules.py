@@ -308,7 +308,7 @@ def _cube_option(name: str, meaning: str) -> Option:
     return Option(
         name=name,
         values=() if counts else ("true", "false"),
-        form=(r"\d+", "a whole number") if counts else None,
+        form=(r"[0-9]{1,6}", "a whole number") if counts else None,
         meaning=meaning,
         read=lambda rules: "-",
         pointless=unless(CUBE, "none"),
@@ -369,14 +369,14 @@ END_OPTIONS: tuple[Option, ...] = (
     *(_cube_option(name, meaning) for name, meaning in CUBE_WORDS.items()),
     Option(
         name="points",
-        form=(r"\d+", "a whole number"),
+        form=(r"[0-9]{1,6}", "a whole number"),
         meaning="points of the board, a multiple of four from 8 to 24; home, dice and primes follow",
         read=lambda rules: str(rules.points),
         general=True,
     ),
     Option(
         name="checkers",
-        form=(r"\d+", "a whole number"),
+        form=(r"[0-9]{1,6}", "a whole number"),
         meaning="checkers of a side, 1 to 15",
         read=lambda rules: str(rules.checkers),
         general=True,
@@ -390,7 +390,7 @@ END_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         name="ply_limit",
-        form=(r"\d+", "a whole number"),
+        form=(r"[0-9]{1,6}", "a whole number"),
         meaning="turns after which whoever plays the games cuts one, as truncated",
         read=lambda rules: str(rules.ply_limit),
         write=lambda rules, text: replace(rules, ply_limit=int(text)),

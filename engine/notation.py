@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from engine.queues import name_of, queues_of
 from engine.ruleset import InputError, Queue, Ruleset
-from engine.slots import MINE, OFF, SLOTS, THEIRS, Boards
+from engine.slots import MINE, OFF, SLOTS, THEIRS, Boards, is_number
 
 Row = npt.NDArray[np.int8]
 
@@ -66,11 +66,11 @@ def parse_side(text: str, rules: Ruleset) -> Row:
     names |= {str(point): point for point in range(1, rules.points + 1)}
     for item in text.split():
         name, colon, count = item.partition(":")
-        is_pinned = name[:1] == "p" and name[1:].isdigit()
+        is_pinned = name[:1] == "p" and is_number(name[1:])
         slot = names.get(name[1:] if is_pinned else name)
         if slot is None or not colon:
             raise PositionError(f"item {item!r}: must be SLOT:COUNT, with bar, hand, off or a point 1..{rules.points}")
-        if not count.isdigit():
+        if not is_number(count):
             raise PositionError(f"item {item!r}: {count!r} is not a number of checkers")
         if int(count) > rules.checkers:
             raise PositionError(f"item {item!r}: {rules.name} has {rules.checkers} checkers a side")
@@ -102,7 +102,7 @@ def _refuse_shared_points(board: Boards, rules: Ruleset) -> None:
 def _remember(board: Boards, name: str, value: str, rules: Ruleset) -> None:
     """Write `name:mine,theirs` into the board."""
     counts = value.split(",")
-    if len(counts) != 2 or not all(count.isdigit() and int(count) < 100 for count in counts):
+    if len(counts) != 2 or not all(is_number(count) and int(count) < 100 for count in counts):
         raise PositionError(f"{name}:{value}: must be {name}:MINE,THEIRS, two small numbers")
     most = rules.turns_told if name == "turns" else rules.checkers
     if name in rules.memory:
@@ -115,7 +115,7 @@ def parse_queue(text: str, rules: Ruleset) -> Queue:
     Raises:
         PositionError: no such queue can be pending in these rules.
     """
-    queue = tuple(tuple(sorted(map(int, item), reverse=True)) if item.isdigit() else item for item in text.split(","))
+    queue = tuple(tuple(sorted(map(int, item), reverse=True)) if is_number(item) else item for item in text.split(","))
     known = queues_of(rules)
     if queue not in known.items:
         raise PositionError(f"queue:{text}: {rules.name} never has this pending; it has {', '.join(known.names)}")
@@ -131,7 +131,7 @@ def parse_roll(text: str, rules: Ruleset) -> tuple[int, int] | None:
     if text == "-":
         return None
     faces = text.split("-")
-    if len(faces) != 2 or not all(face.isdigit() and 1 <= int(face) <= rules.faces for face in faces):
+    if len(faces) != 2 or not all(is_number(face) and 1 <= int(face) <= rules.faces for face in faces):
         raise PositionError(
             f"roll {text!r}: must be two numbers from 1 to {rules.faces}, such as {rules.faces}-1, or -"
         )

@@ -27,6 +27,11 @@ ALL_SLOTS = np.uint32(0xFFFFFFFF)
 NOWHERE = SLOTS - 1  # a slot that is always empty, for lookups that must find nothing
 
 
+def is_number(text: str) -> bool:
+    """Is this a whole number of a size that occurs here, in plain digits?"""
+    return text.isascii() and text.isdigit() and len(text) <= 6
+
+
 def bit(slot: int) -> np.uint32:
     """The set of one slot."""
     return np.uint32(1 << slot)
