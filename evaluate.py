@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
+import sys
 from pathlib import Path
 
 from rich.console import Console
@@ -58,7 +60,8 @@ def main() -> int:
         print(block, flush=True)
     matches = duels(rules, agents, args.games, args.seed, progress=True)
     pairs = [match.record() for match in matches]
-    record = {"variant": rules.name, "rules": dict(rules.house), "seed": args.seed, "pairs": pairs}
+    command = shlex.join(["python", *sys.argv])
+    record = {"variant": rules.name, "rules": dict(rules.house), "seed": args.seed, "command": command, "pairs": pairs}
     if str(args.json) == "-":
         print(json.dumps(record))
         return 0

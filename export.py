@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agents.base import told
 from agents.policy import read_policy, write_policy
-from agents.policy_card import lines_of
+from agents.policy_card import figures_of, lines_of
 from agents.policy_file import SUFFIXES, PolicyError, check_suffix, printable
 from cli import Parser, run
 
@@ -28,6 +28,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("file", type=Path, metavar="FILE", help="a checkpoint or a run folder; without OUT, a policy")
     parser.add_argument("out", nargs="?", type=Path, metavar="OUT", help=f"ends with {' or '.join(SUFFIXES)}")
     parser.add_argument("--force", action="store_true", help="write OUT even where there is such a file")
+    parser.add_argument("--figures", type=Path, nargs="+", default=[], metavar="JSON", help="what evaluate.py --json "
+                        "wrote of this net, for the card; without it, the run's last evaluation")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the card as JSON")
     args = parser.parse_args()
     if args.out is None and args.file.suffix not in SUFFIXES:
@@ -57,14 +59,15 @@ def check_out(source: Path, out: Path, force: bool) -> None:
         raise PolicyError(f"{out}: cannot be written ({error.strerror})") from None
 
 
-def export(source: Path, out: Path) -> None:
-    """Write the net of a checkpoint as a policy."""
+def export(source: Path, out: Path, figures: list[Path]) -> None:
+    """Write the net of a checkpoint as a policy, with figures of evaluations in its card."""
     from agents.network import network_of, read_checkpoint  # torch, which printing a card does without
 
     contents = read_checkpoint(source)
     net = network_of(contents, source)
     arrays = {name: tensor.numpy() for name, tensor in net.state_dict().items()}
     about = {name: contents.get(name, {}) for name in ("config", "counters", "figures")}
+    about["figures"] = figures_of(figures, net.rules) or about["figures"]
     size = write_policy(out, net.rules, arrays, list(net.hidden), about)
     print(f"{out}: {told(net.rules)}, hidden layers {'-'.join(map(str, net.hidden))}, {size:,} bytes")
     words = [net.rules.name, f"policy:{out}", "pips", *(f"rules.{name}={value}" for name, value in net.rules.house)]
@@ -76,7 +79,7 @@ def main() -> int:
     args = arguments()
     if args.out is not None:
         check_out(args.file, args.out, args.force)
-        export(args.file, args.out)
+        export(args.file, args.out, args.figures)
         return 0
     card = read_policy(args.file).card
     lines = json.dumps(card, indent=1).split("\n") if args.json else lines_of(card)

@@ -138,3 +138,27 @@ def _is_shallow(value: object, depth: int = DEEPEST) -> bool:
     """Is a plain value nested so little that it can be printed?"""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return depth > 0 and all(_is_shallow(part, depth - 1) for part in inner)
+
+
+def figures_of(files: list[Path], rules: Ruleset) -> dict[str, Any]:
+    """What evaluations came to, by opponent: the pairs of JSON files that evaluate.py wrote, first agents' view.
+
+    Raises:
+        PolicyError: a file is none of evaluate.py's, or of another variant.
+    """
+    figures: dict[str, Any] = {}
+    for file in files:
+        try:
+            record = json.loads(file.read_text("utf-8"))
+            told_of = {"seed": record["seed"], "command": record["command"]}
+            found = {
+                pair["b"]: {name: value for name, value in pair.items() if name not in "ab"} for pair in record["pairs"]
+            }
+            variant = record["variant"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise PolicyError(f"{file}: no figures of evaluate.py --json ({type(error).__name__}: {error})") from None
+        if variant != rules.name:
+            raise PolicyError(f"{file}: figures of {variant}, the policy is for {rules.name}")
+        for opponent, pair in pairs.items():
+            figures[opponent] = {name: value for name, value in pair.items() if name not in ("a", "b")} | told_of
+    return figures
