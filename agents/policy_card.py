@@ -151,10 +151,7 @@ def figures_of(files: list[Path], rules: Ruleset) -> dict[str, Any]:
         try:
             record = json.loads(file.read_text("utf-8"))
             told_of = {"seed": record["seed"], "command": record["command"]}
-            found = {
-                pair["b"]: {name: value for name, value in pair.items() if name not in "ab"} for pair in record["pairs"]
-            }
-            variant = record["variant"]
+            pairs, variant = {pair["b"]: dict(pair) for pair in record["pairs"]}, record["variant"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise PolicyError(f"{file}: no figures of evaluate.py --json ({type(error).__name__}: {error})") from None
         if variant != rules.name:
