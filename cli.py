@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from engine.ruleset import InputError
+
+
+class Stopped(Exception):
+    """Work ended before its time; the message says how to go on, `code` is the exit code."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Parser(argparse.ArgumentParser):
@@ -51,14 +60,33 @@ def at_least(least: int) -> Callable[[str], int]:
     return number
 
 
+def keep_memory() -> None:
+    """Ask glibc to keep freed memory for the next large array instead of returning it to the system.
+
+    Batches make arrays of megabytes many times a second; fetching their pages anew took a quarter
+    of the time of a batch of 4,096 games. Other C libraries are left alone.
+    """
+    trim_threshold, mmap_threshold = -1, -3  # as malloc.h numbers them
+    try:
+        libc = ctypes.CDLL("libc.so.6")
+        libc.mallopt(trim_threshold, 1 << 30)
+        libc.mallopt(mmap_threshold, 1 << 30)
+    except (OSError, AttributeError):
+        pass
+
+
 def run(main: Callable[[], int]) -> NoReturn:
     """Exit with what `main` returns; bad input ends with one line and 2, Ctrl-C with 130."""
+    keep_memory()
     try:
         code = main()
         sys.stdout.flush()
     except InputError as error:
         print(str(error).replace("\n", " "), file=sys.stderr)
         code = 2
+    except Stopped as error:
+        print(error, file=sys.stderr)
+        code = error.code
     except KeyboardInterrupt:
         code = 130
     except BrokenPipeError:  # the reader of a pipe has seen enough

@@ -1,29 +1,31 @@
-"""Train a bot by self-play: `python train.py CONFIG [section.key=value ...]`."""
+"""Train a bot by self-play: `python train.py CONFIG [section.key=value ...]`, or `--resume RUN` to go on."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
+import time
 from pathlib import Path
 
-import tomli_w
 import torch
 
+from agents.network import load_network
 from agents.registry import make_agent
 from agents.value import ValueAgent
-from arena.duel import duel
+from arena.duel import Duel, duel
 from arena.report import duel_line
-from cli import Parser, run
+from cli import Parser, Stopped, run
 from engine.game import BatchGame
+from engine.ruleset import InputError
 from engine.variants import find_ruleset
-from learning.checkpoint import save
-from learning.config import Config, keys, load_config
-from learning.learner import Learner
+from learning.checkpoint import restore
+from learning.config import keys, load_config
+from learning.growth import fill
+from learning.learner import Learner, NotFiniteError
 from learning.log import Log
+from learning.runs import RUNS, SNAPSHOTS, RunFolder, new_run, resumed_run
 from learning.selfplay import collect
-
-RUNS = Path("runs")
+from learning.stopping import StopSignal
+from learning.watching import watch
 
 
 def arguments() -> argparse.Namespace:
@@ -36,87 +38,100 @@ def arguments() -> argparse.Namespace:
         prog="train.py",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Train a bot by self-play. The run goes to runs/NAME.",
-        epilog="keys of a config:\n" + "\n".join(lines),
+        epilog="keys of a config; a schedule is a number or a list of [progress, value] pairs:\n" + "\n".join(lines),
     )
-    parser.add_argument("config", type=Path, help="a TOML file, such as configs/quick.toml")
+    parser.add_argument("config", nargs="?", metavar="CONFIG", help="a TOML file, such as configs/quick.toml")
     parser.add_argument("settings", nargs="*", metavar="section.key=value", help="settings on top of the file")
-    return parser.parse_args()
+    parser.add_argument(
+        "--resume", type=Path, metavar="RUN", help="go on with a run, such as runs/quick, from its last.pt"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no bar and no lines until the end")
+    args = parser.parse_intermixed_args()
+    if args.resume is not None and args.config is not None:
+        if "=" not in args.config:
+            raise InputError(f"{args.config}: give either a config or --resume, which reads the run's own")
+        args.settings.insert(0, args.config)
+    elif args.resume is None and (args.config is None or "=" in args.config):
+        raise InputError("train.py: give a config, such as configs/quick.toml, or --resume RUN; see train.py --help")
+    return args
 
 
-def new_folder(name: str) -> Path:
-    """A folder in runs/ that does not exist yet: NAME, else NAME-2, NAME-3, ..."""
-    folder, number = RUNS / name, 1
-    while True:
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            number += 1
-            folder = RUNS / f"{name}-{number}"
-        else:
-            return folder
+def evaluate(learner: Learner, folder: RunFolder, log: Log, stop: StopSignal) -> None:
+    """Play the config's opponents and look at the values; nothing here touches the run, so a signal may interrupt."""
+    rules, config = learner.rules, learner.config
+    agent = ValueAgent(learner.net, rules, "bot")
+    duels: dict[str, Duel] = {}
+    with stop.interrupting():
+        for spec in config.evaluate.opponents:
+            opponent = make_agent(spec, rules)
+            duels[spec] = duel(rules, agent, opponent, config.evaluate.games, config.seed, progress=log.is_terminal)
+            log.say(duel_line(duels[spec]))
+        log.write(learner, {f"ppg/{spec}": match.ppg for spec, match in duels.items()} | watch(learner, agent, log))
+        folder.note(learner, {spec: match.record() for spec, match in duels.items()})
 
 
-def evaluate(learner: Learner, config: Config, log: Log) -> None:
-    """Play the config's opponents, print a line for each, and log points per game."""
-    agent = ValueAgent(learner.net, learner.rules, "bot")
-    scalars = {}
-    for spec in config.evaluate.opponents:
-        match = duel(
-            learner.rules, agent, make_agent(spec, learner.rules), config.evaluate.games, config.seed, progress=True
-        )
-        scalars[f"ppg/{spec}"] = match.ppg
-        print(duel_line(match), flush=True)
-    log.write(learner.counters.plies, scalars)
-
-
-def train(config: Config, folder: Path) -> None:
-    """Play, target, update, log, save, until the budget is used up."""
-    rules = find_ruleset(config.variant, config.rules)
-    learner = Learner(rules, config)
-    game = BatchGame(rules, config.selfplay.batch, config.seed)
-    saved = learner.counters.updates, learner.counters.seconds
-    evaluated = 0.0
-    with Log(folder, rules) as log:
-        while learner.progress < 1:
+def train(learner: Learner, game: BatchGame, folder: RunFolder, log: Log, stop: StopSignal) -> None:
+    """Play, target, update, log, save, until the budget is used up or a signal comes."""
+    config = learner.config
+    while learner.progress < 1:
+        before, began = learner.progress, time.monotonic()
+        with log.timed("play"):
             trajectory = collect(game, learner.agent(), config.selfplay.plies)
+        with log.timed("target"):
             targets = learner.targets(trajectory)
+        with log.timed("update"):
             loss = learner.update(trajectory, targets)
-            log.record(learner, loss, trajectory)
-            counters = learner.counters
-            if is_due(counters.updates - saved[0], config.run.save_updates) or is_due(
-                (counters.seconds - saved[1]) / 60, config.run.save_minutes
-            ):
-                save(learner, config, folder)
-                saved = counters.updates, counters.seconds
-            if is_due((counters.seconds - evaluated) / 60, config.evaluate.minutes) and learner.progress < 1:
-                evaluated = counters.seconds
-                evaluate(learner, config, log)
-        path = save(learner, config, folder)
-        print(f"\ntrained on {learner.counters.games:,} games in {learner.counters.seconds / 60:.1f} minutes: {path}")
-        evaluate(learner, config, log)
-    print(f"\nplay it:    python evaluate.py {config.variant} td:{path} pips")
-    print(f"its curves: tensorboard --logdir {RUNS}")
+        learner.counters.seconds += time.monotonic() - began
+        log.record(learner, loss, trajectory)
+        if passes(before, learner.progress, config.evaluate.times) and not stop.number:
+            evaluate(learner, folder, log, stop)
+        if passes(before, learner.progress, SNAPSHOTS):
+            folder.snapshot(learner)
+        if folder.is_save_due(learner) or learner.progress >= 1 or stop.number:
+            folder.save(learner, game, log.state())
+        if stop.number and learner.progress < 1:
+            raise Stopped(f"stopped; go on with: python train.py --resume {folder.path}", stop.code)
 
 
-def is_due(passed: float, every: float | None) -> bool:
-    """Has enough passed since the last time?"""
-    return every is not None and passed >= every
+def passes(before: float, progress: float, parts: int) -> bool:
+    """Did the run just finish one of so many equal parts of its budget?"""
+    return int(progress * parts) > int(before * parts)
 
 
 def main() -> int:
-    """Check everything that can be wrong before any work begins, then train."""
+    """Check everything that can be wrong before any work begins, train, and end by showing what came of it."""
     args = arguments()
-    config = load_config(args.config, args.settings)
+    contents = None
+    if args.resume is not None:
+        folder, config, contents = resumed_run(args.resume, args.settings)
+    else:
+        config = load_config(Path(args.config), args.settings)
     rules = find_ruleset(config.variant, config.rules)
     for spec in config.evaluate.opponents:
         make_agent(spec, rules)
-    if config.run.threads:
-        torch.set_num_threads(config.run.threads)
-    folder = new_folder(config.run.name)
-    (folder / "config.toml").write_text(tomli_w.dumps(config.model_dump(mode="json", by_alias=True, exclude_none=True)))
-    (folder / "run.json").write_text(json.dumps({"command": sys.argv, "torch": torch.__version__}, indent=1))
-    print(f"{rules.title}: {folder}", flush=True)
-    train(config, folder)
+    torch.set_num_threads(config.run.threads)
+    learner = Learner(rules, config)
+    game = BatchGame(rules, config.selfplay.batch, config.seed)
+    if contents is not None:
+        restore(contents, learner, game, folder.last)
+        if learner.progress >= 1:
+            print(f"{folder.path} has used up its budget; a larger one, such as run.minutes=60, extends it")
+            return 0
+    else:
+        if config.train.init:
+            fill(learner.net, load_network(config.train.init, rules), learner.generator)
+        folder = new_run(config)
+    with Log(folder.path, rules, args.quiet).open(learner, contents) as log:
+        log.say(f"{rules.title}: {folder.path}")
+        try:
+            train(learner, game, folder, log, StopSignal().install())
+        except NotFiniteError as error:
+            raise Stopped(f"{error}; the last good checkpoint is {folder.last}", 1) from error
+        log.hyperparameters(config, {f"ppg/{spec}": record["ppg"] for spec, record in folder.figures.items()})
+    minutes = learner.counters.seconds / 60
+    print(f"\ntrained on {learner.counters.games:,} games in {minutes:.1f} minutes: {folder.last}")
+    print(f"play it:    python evaluate.py {rules.name} td:{folder.path} pips")
+    print(f"its curves: tensorboard --logdir {RUNS}")
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 import zipfile
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +22,7 @@ from engine.slots import Boards, Codes
 from engine.variants import find_ruleset
 
 Values = npt.NDArray[np.float32]  # (M, K)
+IMPOSSIBLE = -1e9  # a logit whose probability is exactly 0
 ROWS_AT_ONCE = 8192  # a slice whose activations stay in the cache
 FORMAT = "tabula-rasa checkpoint 1"
 
@@ -70,20 +72,23 @@ class ValueNet(nn.Module):
         return cast(Tensor, self.layers[-1](signal))
 
     def forward(self, boards: Boards, pending: Codes) -> Tensor:
-        """(M, K) logits of (M, 2, SLOTS) int8 boards and (M,) int8 pending."""
+        """(M, K) logits of (M, 2, SLOTS) int8 boards and (M,) int8 pending; impossible outcomes have none."""
+        return self._masked(self.table(), boards, pending)
+
+    def _masked(self, table: Tensor, boards: Boards, pending: Codes) -> Tensor:
         rows, starts = self.encoding.active(boards, pending)
-        return self.logits(self.table(), torch.from_numpy(rows), torch.from_numpy(starts))
+        logits = self.logits(table, torch.from_numpy(rows), torch.from_numpy(starts))
+        possible = self.rules.scoring.possible(boards, self.rules)
+        return logits if possible.all() else logits.masked_fill(torch.from_numpy(~possible), IMPOSSIBLE)
 
     def values(self, boards: Boards, pending: Codes) -> Values:
         """(M, K) float32 outcome probabilities for the side that acts next; rows sum to 1."""
+        values = np.empty((len(pending), self.rules.payoffs.size), np.float32)
         with torch.no_grad():
             table = self.table()
-            values = np.empty((len(pending), self.rules.payoffs.size), np.float32)
             for low in range(0, len(pending), ROWS_AT_ONCE):
                 part = slice(low, low + ROWS_AT_ONCE)
-                rows, starts = self.encoding.active(boards[part], pending[part])
-                logits = self.logits(table, torch.from_numpy(rows), torch.from_numpy(starts))
-                values[part] = torch.softmax(logits, dim=1).numpy()
+                values[part] = torch.softmax(self._masked(table, boards[part], pending[part]), dim=1).numpy()
         return values
 
 
@@ -97,12 +102,18 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     if file.is_dir():
         file = file / "checkpoints" / "last.pt"
     try:
-        contents = torch.load(file, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():  # about files that are refused anyway
+            warnings.simplefilter("ignore")
+            contents = torch.load(file, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise CheckpointMismatch(f"{file}: no such checkpoint") from None
-    except (OSError, RuntimeError, EOFError, ValueError, KeyError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
+    except pickle.UnpicklingError:
+        raise CheckpointMismatch(
+            f"{file}: not a readable checkpoint: it holds more than tensors and plain values"
+        ) from None
+    except (OSError, RuntimeError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
         reason = str(error).strip().split("\n")[0][:120]
-        raise CheckpointMismatch(f"{file}: not a readable checkpoint ({type(error).__name__}: {reason})") from None
+        raise CheckpointMismatch(f"{file}: not a readable checkpoint ({reason or type(error).__name__})") from None
     if not isinstance(contents, dict) or contents.get("format") != FORMAT:
         raise CheckpointMismatch(f"{file}: not a checkpoint of this program ({FORMAT!r} is missing)")
     if contents.get("encoding") != ENCODING:

@@ -34,21 +34,27 @@ class ValueAgent:
         rules: of the games it plays.
         spec: the text that makes this agent again.
         noise: standard deviation of what is added to every equity, in points; for exploring.
+        gammon_weight: weight of what a win pays beyond the least; 1 plays for points, 0 for wins.
     """
 
-    def __init__(self, evaluator: Evaluator, rules: Ruleset, spec: str, noise: float = 0.0) -> None:
+    def __init__(
+        self, evaluator: Evaluator, rules: Ruleset, spec: str, noise: float = 0.0, gammon_weight: float = 1.0
+    ) -> None:
         self.evaluator, self.rules, self.spec, self.noise = evaluator, rules, spec, noise
+        sizes = np.abs(rules.payoffs)
+        single = sizes[sizes > 0].min()
+        self.payoffs = np.sign(rules.payoffs) * np.where(sizes > 0, single + gammon_weight * (sizes - single), 0)
 
     def choose(self, after: Afterstates, noise: Keys) -> Choice:
         """(N,) rows with the highest equity; forced plays are not looked at."""
         equity = np.zeros(after.game.size)
         over = np.flatnonzero(after.outcome >= 0)
         asked = np.flatnonzero((after.outcome < 0) & (after.counts > 1).take(after.game))
-        equity[over] = self.rules.payoffs.take(after.outcome.take(over))
+        equity[over] = self.payoffs.take(after.outcome.take(over))
         if asked.size:
             values = self.evaluator.values(after.boards.take(asked, axis=0), after.pending.take(asked))
             sign = np.where(after.passed.take(asked), -1.0, 1.0)
-            equity[asked] = sign * (values @ self.rules.payoffs)
+            equity[asked] = sign * (values @ self.payoffs)
         if self.noise:
             generator = np.random.default_rng(noise[:1].tolist())
             equity[asked] += generator.normal(scale=self.noise, size=asked.size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from engine.ruleset import Ruleset
 from engine.slots import Boards, Codes, Flags, Keys, Outcomes, Rows
 
 ODD = np.uint64(0x9E3779B97F4A7C15)  # SplitMix64's increment
+PER_GAME = ("boards", "pending", "seat", "seeds", "drawn", "decisions", "plies", "is_over", "_turned")
 NOISE_ODD = np.uint64(0xD1B54A32D192ED03)
 
 
@@ -185,5 +187,14 @@ class BatchGame:
 
     def keep(self, rows: Rows) -> None:
         """Go on with these games only, in this order."""
-        for name in ("boards", "pending", "seat", "seeds", "drawn", "decisions", "plies", "is_over", "_turned"):
+        for name in PER_GAME:
             setattr(self, name, getattr(self, name)[rows])
+
+    def state(self) -> dict[str, npt.NDArray[Any] | int]:
+        """Everything that a later batch needs to go on exactly from here."""
+        return {"seed": self.seed, "started": self.started} | {name: getattr(self, name) for name in PER_GAME}
+
+    def restore(self, state: dict[str, npt.NDArray[Any] | int]) -> None:
+        """Go on exactly where `state()` was taken."""
+        for name, value in state.items():
+            setattr(self, name, value.copy() if isinstance(value, np.ndarray) else value)

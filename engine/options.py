@@ -275,20 +275,20 @@ def _resized(rules: Ruleset, texts: Mapping[str, str]) -> Ruleset:
     if not any(name in texts for name in SIZE):
         return rules
     points, checkers = int(texts.get("points", rules.points)), int(texts.get("checkers", rules.checkers))
-    setup = rules.setup
-    same_size = (points, checkers) == (rules.points, rules.checkers)
-    if isinstance(setup, tuple) and not same_size:
-        setup = tuple((points - index, 1) for index in range(checkers))
-        if "setup" not in texts and checkers > points // 4:
+    try:
+        blank = replace(rules, points=points, checkers=checkers, setup="hand")  # a size that can be at all
+        if "setup" in texts:
+            return _with_setup(blank, texts["setup"])
+        if not isinstance(rules.setup, tuple):
+            return replace(blank, setup=rules.setup)
+        if (points, checkers) == (rules.points, rules.checkers):
+            return rules
+        if checkers > points // 4:
             raise OptionError(
                 f"rules.checkers={checkers} with rules.points={points}: {rules.name} has no start for this size; "
                 f"give rules.setup, such as rules.setup='{points}:{checkers}'"
             )
-    try:
-        if "setup" in texts:  # read on a board that certainly exists, then with its own checks
-            blank = replace(rules, points=points, checkers=checkers, setup="hand")
-            return _with_setup(blank, texts["setup"])
-        return replace(rules, points=points, checkers=checkers, setup=setup)
+        return replace(blank, setup=tuple((points - index, 1) for index in range(checkers)))
     except RulesError as error:
         raise OptionError(f"rules.{error}") from error
 

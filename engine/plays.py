@@ -246,8 +246,20 @@ def grow(start: Boards, pending: Codes, rules: Ruleset, *, pairs: bool) -> Plays
     while layer.game.size and layer.left.any():
         layer = step(layer, start, pending, rules, ordered=ordered, merge=not ordered and len(layers) > 1)
         layers.append(layer)
-    layers = [layers[0], *(standing(layer, start, pending, rules, hard=True) for layer in layers[1:])]
-    return worthiest(layers, start, pending, rules)
+    return worthiest(lawful(layers, start, pending, rules), start, pending, rules)
+
+
+def lawful(layers: list[Plays], start: Boards, pending: Codes, rules: Ruleset) -> list[Plays]:
+    """The plays that break no hard formation; standing still may, in games where nothing else is legal."""
+    if not any(formation.hard for formation in rules.formations):
+        return layers
+    moving = [standing(layer, start, pending, rules, hard=True) for layer in layers[1:]]
+    has_play = np.zeros(len(start), np.bool_)
+    for layer in moving:
+        has_play[layer.game] = True
+    is_lawful = ~has_play
+    is_lawful[standing(layers[0], start, pending, rules, hard=True).game] = True
+    return [layers[0].take(np.flatnonzero(is_lawful)), *moving]
 
 
 def unmoved(start: Boards, pending: Codes, rules: Ruleset) -> Plays:
@@ -414,7 +426,8 @@ def afterstates(boards: Boards, pending: Codes, rules: Ruleset) -> Afterstates:
 
     1. Plays grow one number at a time; each step meets reach, bar, entry, bearing off and limits,
        and the end of the game is tested after it.
-    2. Ends that break a hard formation are dropped; a shorter play may survive, standing still always.
+    2. Ends that break a hard formation are dropped; a shorter play may survive. Standing still is
+       exempt where nothing else is legal.
     3. The plays that use their numbers best stay: all, then the most, then the larger.
     4. Where a soft formation can be avoided, it is.
     5. One row per distinct result.

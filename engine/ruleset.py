@@ -275,6 +275,9 @@ class Scoring(Part, Protocol):
     def outcome(self, boards: Boards, rules: Ruleset) -> Outcomes:
         """(M,) int8: which outcome MINE has reached by the step just made; -1 where the game goes on."""
 
+    def possible(self, boards: Boards, rules: Ruleset) -> npt.NDArray[np.bool_]:
+        """(M, K) flags: outcomes that can still come, for MINE; a gammon cannot once the loser has one off."""
+
 
 class Binding(Part, Protocol):
     """An event between two turns that opens a closed board."""

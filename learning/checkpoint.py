@@ -3,37 +3,78 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
 
 from agents.encoding import ENCODING
-from agents.network import FORMAT
-from learning.config import Config
+from agents.network import FORMAT, CheckpointMismatch
+from engine.game import BatchGame
 from learning.learner import Learner
 
 
-def save(learner: Learner, config: Config, folder: Path) -> Path:
-    """Write `checkpoints/last.pt` of a run: to a temporary file first, then renamed over the old one.
-
-    The file describes itself: variant, house rules as text, net, encoding, config and counters.
-    """
+def contents_of(learner: Learner, figures: Mapping[str, Any]) -> dict[str, Any]:
+    """What every checkpoint says of itself: rules as text, net, encoding, config, counters, figures, weights."""
     rules = learner.rules
-    contents = {
+    state = learner.state()
+    return {
         "format": FORMAT,
         "encoding": ENCODING,
         "variant": rules.name,
         "rules": dict(rules.house),
         "outcomes": [float(payoff) for payoff in rules.payoffs],
-        "config": config.model_dump(mode="json", by_alias=True),
-        **learner.state(),
+        "hidden": list(learner.net.hidden),
+        "config": learner.config.model_dump(mode="json", by_alias=True),
+        "counters": state["counters"],
+        "figures": dict(figures),
+        "weights": state["weights"],
     }
-    path = folder / "checkpoints" / "last.pt"
+
+
+def resumable(learner: Learner, game: BatchGame, figures: Mapping[str, Any], log: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, and all that a run needs to go on exactly: optimizer, games with their dice, what the log holds."""
+    games = {name: to_tensor(value) for name, value in game.state().items()}
+    return contents_of(learner, figures) | {**learner.state(), "game": games, "log": dict(log)}
+
+
+def restore(contents: dict[str, Any], learner: Learner, game: BatchGame, place: Path) -> None:
+    """Put a learner and its games where a checkpoint was made.
+
+    Raises:
+        CheckpointMismatch: the file is no place to go on from, such as a snapshot.
+    """
+    if "game" not in contents or "optimizer" not in contents:
+        raise CheckpointMismatch(f"{place}: holds weights only; resume needs a run's checkpoints/last.pt")
+    learner.restore(contents)
+    state = game.state()
+    games = {name: from_tensor(value, state[name]) for name, value in contents["game"].items()}
+    game.restore(games)
+
+
+def to_tensor(value: np.ndarray[Any, Any] | int) -> torch.Tensor | int:
+    """An array as a tensor; unsigned 64-bit numbers as signed ones of the same bits, which every torch can save."""
+    if isinstance(value, int):
+        return value
+    return torch.from_numpy(value.view(np.int64) if value.dtype == np.uint64 else value)
+
+
+def from_tensor(value: torch.Tensor | int, like: np.ndarray[Any, Any] | int) -> np.ndarray[Any, Any] | int:
+    """The other way round: an array of the dtype of `like`."""
+    if isinstance(value, int) or isinstance(like, int):
+        return int(value)
+    array: np.ndarray[Any, Any] = value.numpy().view(like.dtype)
+    return array
+
+
+def write(contents: Mapping[str, Any], path: Path) -> None:
+    """Write a checkpoint: to a temporary file beside it, onto the disk, then renamed over the old one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".tmp")
     with temporary.open("wb") as file:
-        torch.save(contents, file)
+        torch.save(dict(contents), file)
         file.flush()
         os.fsync(file.fileno())
-    temporary.replace(path)
-    return path
+    os.replace(temporary, path)

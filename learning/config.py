@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+import tomli_w
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
 
 from engine.ruleset import InputError
 
@@ -18,22 +29,39 @@ class ConfigError(InputError):
     """A config file or a setting on the command line is wrong; the message names file, key and what would be right."""
 
 
-def _falls_into_place(value: float | list[tuple[float, float]]) -> float | list[tuple[float, float]]:
-    """A schedule's progress values rise from 0 to 1."""
-    if isinstance(value, list):
-        progress = [point[0] for point in value]
-        if not progress or progress != sorted(progress) or progress[0] < 0 or progress[-1] > 1:
-            raise ValueError("a schedule is a list of [progress, value] pairs, progress rising within 0..1")
-    return value
+def _rises(schedule: list[list[float]]) -> list[list[float]]:
+    """A schedule's progress values rise within 0..1."""
+    progress = [point[0] for point in schedule]
+    if progress != sorted(progress) or progress[0] < 0 or progress[-1] > 1:
+        raise ValueError("a schedule is a list of [progress, value] pairs, progress rising within 0..1")
+    return schedule
 
 
-Schedule = Annotated[float | list[tuple[float, float]], AfterValidator(_falls_into_place)]
+Points = list[Annotated[list[float], Field(min_length=2, max_length=2)]]
+Schedule = float | Annotated[Points, Field(min_length=1), AfterValidator(_rises)]
 
 
-def at(schedule: float | list[tuple[float, float]], progress: float) -> float:
+def _within(low: float, high: float) -> AfterValidator:
+    """All values of a schedule lie within low..high."""
+
+    def check(schedule: float | Points) -> float | Points:
+        values = [point[1] for point in schedule] if isinstance(schedule, list) else [schedule]
+        if not all(low <= value <= high for value in values):
+            raise ValueError(f"must lie within {low:g}..{high:g}")
+        return schedule
+
+    return AfterValidator(check)
+
+
+Share = Annotated[Schedule, _within(0, 1)]
+Amount = Annotated[Schedule, _within(0, 1000)]
+Count = Annotated[Schedule, _within(1, 1_000_000)]
+
+
+def at(schedule: float | Points, progress: float) -> float:
     """The value of a schedule at a progress of 0..1 through the budget: constant, or linear between its points."""
     if isinstance(schedule, list):
-        return float(np.interp(progress, [p for p, _ in schedule], [v for _, v in schedule]))
+        return float(np.interp(progress, [point[0] for point in schedule], [point[1] for point in schedule]))
     return schedule
 
 
@@ -60,24 +88,31 @@ class SelfPlay(Section):
 
 
 class Td(Section):
-    """Targets."""
+    """Targets and choices; each value may be a schedule over the budget."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True, populate_by_name=True)
-    lambda_: Schedule = Field(
-        [(0.0, 0.9), (0.5, 0.9), (1.0, 0.4)],
+    lambda_: Share = Field(
+        [[0.0, 0.9], [0.5, 0.9], [1.0, 0.4]],
         alias="lambda",
-        description="weight of longer returns, 0 (one decision) to 1 (outcome only); may be a schedule",
+        description="weight of longer returns, 0 (one decision) to 1 (outcome only)",
     )
+    gammon_weight: Amount = Field(1.0, description="weight, while choosing, of what a win pays beyond the least")
+
+
+class Train(Section):
+    """Where the weights come from."""
+
+    init: str = Field("", description="a checkpoint or policy to start from; a larger net is filled from a smaller one")
 
 
 class Optimizer(Section):
-    """Adam."""
+    """Adam; each value may be a schedule over the budget."""
 
-    rate: Schedule = Field(
-        [(0.0, 0.003), (1.0, 0.00002)], description="learning rate; decays over the budget; may be a schedule"
+    rate: Amount = Field(
+        [[0.0, 0.003], [1.0, 0.00002]], description="learning rate; never report a run that has not decayed"
     )
-    minibatch: int = Field(500, ge=1, description="positions a step")
-    epochs: int = Field(1, ge=1, description="passes over the positions of an update")
+    minibatch: Count = Field(500, description="positions a step")
+    epochs: Count = Field(1, description="passes over the positions of an update")
 
 
 class Run(Section):
@@ -87,10 +122,10 @@ class Run(Section):
     updates: int | None = Field(None, ge=1, description="budget: updates of the net")
     games: int | None = Field(None, ge=1, description="budget: finished games")
     plies: int | None = Field(None, ge=1, description="budget: turns played, over all games")
-    minutes: float | None = Field(None, gt=0, description="budget: minutes")
+    minutes: float | None = Field(None, gt=0, description="budget: minutes, evaluations not counted")
     save_minutes: float | None = Field(5.0, gt=0, description="minutes between checkpoints")
     save_updates: int | None = Field(None, ge=1, description="updates between checkpoints")
-    threads: int = Field(0, ge=0, description="threads of the net; 0: all cores")
+    threads: int = Field(1, ge=1, description="threads of the net; more gain little for nets this small")
 
 
 class Evaluate(Section):
@@ -98,9 +133,7 @@ class Evaluate(Section):
 
     opponents: list[str] = Field(["random", "pips"], description="agents, as evaluate.py writes them")
     games: int = Field(2000, ge=2, description="games against each, in pairs with shared dice")
-    minutes: float | None = Field(
-        None, gt=0, description="minutes between evaluations during the run; none: at its end"
-    )
+    times: int = Field(5, ge=1, description="evaluations in a run, evenly over its budget, the last at its end")
 
 
 class Config(Section):
@@ -113,10 +146,18 @@ class Config(Section):
     )
     net: Net = Net()
     selfplay: SelfPlay = SelfPlay()
+    train: Train = Train()
     td: Td = Td()
     optimizer: Optimizer = Optimizer()
     run: Run = Run()
     evaluate: Evaluate = Evaluate()
+
+    @model_validator(mode="after")
+    def _has_a_budget(self) -> Config:
+        run = self.run
+        if all(limit is None for limit in (run.updates, run.games, run.plies, run.minutes)):
+            raise ValueError("run: no budget; set run.updates, run.games, run.plies or run.minutes")
+        return self
 
 
 def load_config(path: Path, settings: Sequence[str] = ()) -> Config:
@@ -135,15 +176,18 @@ def load_config(path: Path, settings: Sequence[str] = ()) -> Config:
         raise ConfigError(f"{path}: not TOML: {error}") from None
     for setting in settings:
         _override(tree, setting)
+    run = tree.setdefault("run", {})
+    if isinstance(run, dict) and not run.get("name"):
+        run["name"] = path.stem
     try:
-        config = Config.model_validate(tree)
+        return Config.model_validate(tree)
     except ValidationError as error:
         raise ConfigError(f"{path}: {_first_problem(error)}") from None
-    if not config.run.name:
-        config = config.model_copy(update={"run": config.run.model_copy(update={"name": path.stem})})
-    if all(limit is None for limit in (config.run.updates, config.run.games, config.run.plies, config.run.minutes)):
-        raise ConfigError(f"{path}: run: no budget; set run.updates, run.games, run.plies or run.minutes")
-    return config
+
+
+def dump_config(config: Config) -> str:
+    """The config as TOML that `load_config` reads as the same; keys that are unset are left out."""
+    return tomli_w.dumps(config.model_dump(mode="json", by_alias=True, exclude_none=True))
 
 
 def _override(tree: dict[str, Any], setting: str) -> None:
@@ -166,7 +210,10 @@ def _override(tree: dict[str, Any], setting: str) -> None:
 
 def _first_problem(error: ValidationError) -> str:
     """The first problem of a validation as `section.key: what is wrong; what would be right`."""
-    problem = error.errors()[0]
+    problems = error.errors()  # of a schedule that is no number, what is wrong with its points says more
+    problem = next(
+        (p for p in problems if not (p["type"] == "float_type" and isinstance(p["input"], list))), problems[0]
+    )
     place = ".".join(str(part) for part in problem["loc"] if not (isinstance(part, str) and "[" in part))
     place = place.removesuffix(".float")
     if problem["type"] == "extra_forbidden":
@@ -176,6 +223,8 @@ def _first_problem(error: ValidationError) -> str:
             known += [name for name, field in Config.model_fields.items() if isinstance(field.annotation, type)]
         near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
         return f"{place}: unknown key; did you mean {near[0]!r}?" if near else f"{place}: unknown key"
+    if not place:
+        return problem["msg"].removeprefix("Value error, ")
     if problem["type"] == "missing":
         return f"{place}: missing; it must be given"
     return f"{place}: {problem['msg'].removeprefix('Value error, ')}, not {problem['input']!r}"

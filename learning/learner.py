@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +16,10 @@ from engine.ruleset import Ruleset
 from learning.config import Config, Run, at
 from learning.selfplay import Trajectory
 from learning.targets import Values, lambda_targets, one_hot
+
+
+class NotFiniteError(Exception):
+    """A loss or a weight is no number any more; the message names the update and the tensor."""
 
 
 @dataclass
@@ -49,26 +54,20 @@ class Learner:
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=1.0)
         self.generator = np.random.default_rng(config.seed)
         self.counters = Counters()
-        self._clock = time.perf_counter()
 
     @property
     def progress(self) -> float:
         """How far the run is through its budget, 0..1."""
         return self.counters.progress(self.config.run)
 
-    @property
-    def rate(self) -> float:
-        """The learning rate now."""
-        return at(self.config.optimizer.rate, self.progress)
-
-    @property
-    def lambda_(self) -> float:
-        """The weight of longer returns now."""
-        return at(self.config.td.lambda_, self.progress)
+    def scheduled(self, schedule: float | list[list[float]]) -> float:
+        """The value of a schedule now."""
+        return at(schedule, self.progress)
 
     def agent(self) -> ValueAgent:
         """The net as a player that explores as the config says."""
-        return ValueAgent(self.net, self.rules, "self", self.config.selfplay.noise)
+        weight = self.scheduled(self.config.td.gammon_weight)
+        return ValueAgent(self.net, self.rules, "self", self.config.selfplay.noise, weight)
 
     def targets(self, trajectory: Trajectory) -> Values:
         """(T, N, K) float32: what the positions of a trajectory should have predicted."""
@@ -77,42 +76,63 @@ class Learner:
         boards = trajectory.boards.reshape(flat, *trajectory.boards.shape[2:])
         values = self.net.values(boards, trajectory.pending.reshape(flat)).reshape(decisions + 1, games, -1)
         outcomes = one_hot(trajectory.outcome, self.rules.payoffs.size)
-        return lambda_targets(values, outcomes, trajectory.passed, self.lambda_)
+        return lambda_targets(values, outcomes, trajectory.passed, self.scheduled(self.config.td.lambda_))
 
     def update(self, trajectory: Trajectory, targets: Values) -> float:
-        """Learn from a trajectory; the mean loss, cross-entropy in nats."""
+        """Learn from a trajectory; the mean loss, cross-entropy in nats.
+
+        Raises:
+            NotFiniteError: the loss or a weight is infinite or no number.
+        """
         size = trajectory.outcome.size
         boards = trajectory.boards[:-1].reshape(size, *trajectory.boards.shape[2:])
         pending, wanted = trajectory.pending[:-1].reshape(size), torch.from_numpy(targets.reshape(size, -1))
+        optimizer = self.config.optimizer
         for group in self.optimizer.param_groups:
-            group["lr"] = self.rate
+            group["lr"] = self.scheduled(optimizer.rate)
+        minibatch, epochs = (max(1, round(self.scheduled(s))) for s in (optimizer.minibatch, optimizer.epochs))
         losses = []
-        for _ in range(self.config.optimizer.epochs):
+        for _ in range(epochs):
             order = self.generator.permutation(size)
-            for low in range(0, size, self.config.optimizer.minibatch):
-                rows = order[low : low + self.config.optimizer.minibatch]
+            for low in range(0, size, minibatch):
+                rows = order[low : low + minibatch]
                 loss = functional.cross_entropy(self.net(boards[rows], pending[rows]), wanted[rows])
                 self.optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 self.optimizer.step()
                 losses.append(loss.detach())
+        mean = float(torch.stack(losses).mean())
+        self._check(mean)
         self._count(trajectory)
-        return float(torch.stack(losses).mean())
+        return mean
+
+    def _check(self, loss: float) -> None:
+        """Stop at the first number that is none, before it is saved or played."""
+        update = self.counters.updates + 1
+        for name, tensor in self.net.named_parameters():
+            if not bool(torch.isfinite(tensor).all()):
+                raise NotFiniteError(f"update {update}: {name} is not finite")
+        if not np.isfinite(loss):
+            raise NotFiniteError(f"update {update}: the loss is {loss}")
 
     def _count(self, trajectory: Trajectory) -> None:
-        now = time.perf_counter()
         self.counters.updates += 1
         self.counters.games += trajectory.games
         self.counters.plies += trajectory.turns
         self.counters.truncated += trajectory.truncated
-        self.counters.seconds += now - self._clock
-        self._clock = now
 
-    def state(self) -> dict[str, object]:
-        """Everything that a later learner needs to go on from here, as tensors and plain types."""
+    def state(self) -> dict[str, Any]:
+        """Everything that a later learner needs to go on exactly from here, as tensors and plain types."""
         return {
-            "hidden": list(self.net.hidden),
             "weights": self.net.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "counters": asdict(self.counters),
+            "generator": json.dumps(self.generator.bit_generator.state),
         }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on exactly where `state()` was taken."""
+        self.net.load_state_dict(state["weights"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.counters = Counters(**state["counters"])
+        self.generator.bit_generator.state = json.loads(state["generator"])

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import rulebook as book
-from rulebook import Position, Result, Row
 
 import engine
 from engine import Afterstates, BatchGame, Ruleset
 from engine.binding import BindTheTables
 from engine.formations import ClosedBoard
 from engine.slots import SLOTS, Boards, Codes
+from tests import rulebook as book
+from tests.rulebook import Position, Result, Row
 
 SEED = 20_240_607
 LONGEST = 2_000  # decisions after which a random game is left alone
@@ -133,9 +133,10 @@ def played_positions(rules: Ruleset, count: int, rng: np.random.Generator) -> Sa
 
 STYLES = (
     *("anywhere", "anywhere", "outside", "pairs", "stragglers"),
-    *("mostly_home", "all_home", "mostly_off", "last_few", "closed", "on_bar", "in_hand"),
+    *("mostly_home", "all_home", "mostly_off", "last_few", "left_behind", "closed", "on_bar", "in_hand"),
 )
 TIGHT = ["stragglers", "pairs"]  # often one number or the other can be played, not both
+ENDING = ["last_few", "left_behind"]  # often one number ends the game, and the other hits before
 CLOSED_OUT = ["closed", "on_bar"]
 
 
@@ -156,6 +157,7 @@ def thrown_row(rules: Ruleset, style: str, taken: set[int], rng: np.random.Gener
         "all_home": ([*at_home, book.OFF], 1.0),
         "mostly_off": ([book.OFF], 0.9),
         "last_few": ([book.OFF], 1.0),
+        "left_behind": (free[: rules.points // 2][-1:], 1.0),
         "closed": (at_home, 0.3),
         "on_bar": ([book.bar(rules)], 0.2),
         "in_hand": (stocks[-1:], 0.9),
@@ -164,7 +166,8 @@ def thrown_row(rules: Ruleset, style: str, taken: set[int], rng: np.random.Gener
         "pairs": 2 * held,
         "stragglers": held[: rng.integers(1, 3)],
         "closed": 2 * at_home,
-        "last_few": at_home and rng.choice(at_home, 2).tolist(),
+        "last_few": at_home and rng.choice(at_home, rng.integers(1, 3)).tolist(),
+        "left_behind": [point for point in held if point > rules.points - home],
     }
     row = [0] * (book.hand(rules) + 1)
     for index in range(rules.checkers):
@@ -207,9 +210,9 @@ def thrown_positions(rules: Ruleset, count: int, rng: np.random.Generator) -> Sa
     pending = np.zeros(count, np.int8)
     for index in range(count):
         styles = [str(style) for style in rng.choice(STYLES, 2)]
-        if index % 4 == 0:
-            styles = TIGHT
-        elif index % 4 == 1 and (rules.binding or rules.formations):
+        if index % 4 < 2:
+            styles = (TIGHT, ENDING)[index % 4]
+        elif index % 4 == 2 and (rules.binding or rules.formations):
             styles = rng.permutation(CLOSED_OUT).tolist()
         position = thrown_position(rules, styles, rng)
         boards[index, 0, : len(position.mine)] = position.mine

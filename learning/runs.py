@@ -1,0 +1,154 @@
+"""The folder of a run: who may use it, what it holds, when something is due."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import psutil
+from filelock import FileLock, Timeout
+
+from agents.network import CheckpointMismatch, read_checkpoint
+from engine.game import BatchGame
+from engine.ruleset import InputError
+from learning.checkpoint import contents_of, resumable, write
+from learning.config import Config, ConfigError, dump_config, load_config
+from learning.learner import Learner
+
+RUNS = Path("runs")
+SNAPSHOTS = 20  # weights-only files over the budget
+PACKAGES = ("tabula-rasa", "numpy", "torch", "tensorboard", "pydantic")
+
+
+class RunFolder:
+    """`runs/NAME`, held by one process at a time.
+
+    It holds `config.toml` (resolved), `run.json` (command, versions, seed, machine), `metrics.jsonl`,
+    event files, and in `checkpoints/` `last.pt` (the one to resume from), `best.pt` (the best
+    evaluation so far) and weights-only snapshots at every 5 % of the budget.
+
+    Raises:
+        InputError: another process holds the run.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.figures: dict[str, Any] = {}  # of the newest evaluation, by opponent
+        self.best: float | None = None  # its mean points per game, of the best evaluation
+        self.saved_updates, self.saved_at = 0, time.monotonic()
+        self.lock = FileLock(path / "lock")
+        try:
+            self.lock.acquire(timeout=0)
+        except Timeout:
+            raise InputError(f"{path}: another process is at work on this run") from None
+
+    @property
+    def last(self) -> Path:
+        """The checkpoint to resume from."""
+        return self.path / "checkpoints" / "last.pt"
+
+    def describe(self, config: Config) -> None:
+        """Write the resolved config and who made this run with what."""
+        (self.path / "config.toml").write_text(dump_config(config), encoding="utf-8")
+        facts = {
+            "command": sys.argv,
+            "seed": config.seed,
+            "versions": {"python": platform.python_version()} | {name: version(name) for name in PACKAGES},
+            "machine": {
+                "system": platform.platform(),
+                "processor": processor(),
+                "cores": psutil.cpu_count(),
+                "memory_gib": round(psutil.virtual_memory().total / 2**30),
+            },
+            "started": time.strftime("%Y-%m-%d %H:%M:%S %z"),
+        }
+        (self.path / "run.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+    def save(self, learner: Learner, game: BatchGame, log: dict[str, Any]) -> None:
+        """Write `last.pt`."""
+        extra = {"best": self.best}
+        write(resumable(learner, game, self.figures, log) | extra, self.last)
+        self.saved_updates, self.saved_at = learner.counters.updates, time.monotonic()
+
+    def is_save_due(self, learner: Learner) -> bool:
+        """Is it time for the next `last.pt`?"""
+        run = learner.config.run
+        passed = learner.counters.updates - self.saved_updates
+        if run.save_updates is not None and passed >= run.save_updates:
+            return True
+        return run.save_minutes is not None and time.monotonic() - self.saved_at >= 60 * run.save_minutes
+
+    def snapshot(self, learner: Learner) -> None:
+        """Write the weights at one of the SNAPSHOTS parts of the budget, as its percentage."""
+        percent = 100 // SNAPSHOTS * int(learner.progress * SNAPSHOTS)
+        write(contents_of(learner, self.figures), self.last.with_name(f"{percent:03}.pt"))
+
+    def note(self, learner: Learner, figures: dict[str, Any]) -> None:
+        """Keep the figures of an evaluation, and its weights as `best.pt` if it is the best so far."""
+        self.figures = figures
+        mean = sum(record["ppg"] for record in figures.values()) / max(len(figures), 1)
+        if self.best is None or mean > self.best:
+            self.best = mean
+            write(contents_of(learner, figures), self.last.with_name("best.pt"))
+
+
+def processor() -> str:
+    """What kind of processor this is."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def new_run(config: Config) -> RunFolder:
+    """A folder in runs/ that did not exist yet: NAME, else NAME-2, NAME-3, ..."""
+    name, number = config.run.name, 1
+    while True:
+        path = RUNS / (name if number == 1 else f"{name}-{number}")
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            number += 1
+        else:
+            if number > 1:
+                print(f"{RUNS / name} exists; this run is {path}", flush=True)
+            folder = RunFolder(path)
+            folder.describe(config)
+            return folder
+
+
+def resumed_run(path: Path, settings: list[str]) -> tuple[RunFolder, Config, dict[str, Any]]:
+    """An existing run, its config with settings on top, and its last checkpoint.
+
+    Raises:
+        InputError: no run, held by another process, or a setting that would make it another run.
+    """
+    if path.is_file():
+        raise CheckpointMismatch(f"--resume {path}: is a file; give the run's folder, which holds checkpoints/last.pt")
+    if not (path / "config.toml").is_file():
+        raise ConfigError(f"--resume {path}: no run there; it must be a folder in {RUNS}/ with config.toml in it")
+    before, config = load_config(path / "config.toml"), load_config(path / "config.toml", settings)
+    fixed = {"name", "threads"}
+    changed = [
+        name
+        for name in Config.model_fields
+        if name not in ("run", "evaluate") and getattr(before, name) != getattr(config, name)
+    ]
+    changed += [f"run.{name}" for name in fixed if getattr(before.run, name) != getattr(config.run, name)]
+    if changed:
+        hint = f"start a new run with train.init={path}"
+        raise ConfigError(f"--resume {path}: {changed[0]} cannot change in a run; {hint}")
+    folder = RunFolder(path)
+    contents = read_checkpoint(folder.last)
+    if config.run != before.run:
+        print(f"{path}: another budget; its schedules now stretch over the new one", flush=True)
+        (path / "config.toml").write_text(dump_config(config), encoding="utf-8")
+    folder.figures, folder.best = contents.get("figures", {}), contents.get("best")
+    folder.saved_updates = contents["counters"]["updates"]
+    return folder, config, contents
