@@ -11,7 +11,6 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from tests.rulebook import End, Task, all_ends, is_closed_against_bar, is_forbidden, is_over, legal_ends, points_won
-
 from tests.rulebook_board import (
     Numbers,
     Position,
@@ -67,7 +66,7 @@ def still_given(rules: Any, position: Position, rest: Queue) -> Queue:
     The bonus roll follows the complement: without the one there is not the other.
     """
     entering = rules.turn.early
-    if position.mine[hand(rules)] == 0 or entering.complement and entering.bonus:
+    if position.mine[hand(rules)] == 0 or (entering.complement and entering.bonus):
         return rest
     if not entering.complement:
         return ()
@@ -139,9 +138,10 @@ def follows(rules: Any, queue: Queue, end: End) -> tuple[Queue, bool]:
         goes_on = not end.left or turn.left_overs.skip
         return only_roll(rest if goes_on else queue[-1:]), False
     is_double = len(set(tier)) == 1
-    if is_double and kind(turn.early) == "Entering" and turn.early.at_tier_end:
-        # judged as the tier ends: is the next thing given?
-        rest = rest if still_given(rules, end.position, rest[:1]) else ()
+    is_entering = end.position.mine[hand(rules)] > 0
+    if rest and is_double and kind(turn.early) == "Entering" and turn.early.at_tier_end and is_entering:
+        # judged as the tier ends: is what comes next given, the bonus roll or the complement?
+        rest = rest if (turn.early.bonus if rest[0] == "roll" else turn.early.complement) else ()
     if not end.left:
         return (rest, False) if rest else over
     if turn.left_overs is None or (turn.left_overs.doubles_only and not is_double):
@@ -166,10 +166,10 @@ def is_dead(rules: Any, position: Position) -> bool:
     return not can_ever_step(rules, position) and not can_ever_step(rules, other)
 
 
-def result_of(rules: Any, began: Position, queue: Queue, end: End) -> Result:
+def result_of(rules: Any, queue: Queue, end: End, is_forced_pass: bool) -> Result:
     """7.3.6: a finished game has no more of its turn; else binding (V2); else what follows.
 
-    7.5: where nothing at all was played and the turn passes, the position may be dead, which is a draw.
+    7.5: after a forced pass, which in 7.3.5 is a tier with no legal play, a dead position is a draw.
     """
     mine, theirs = remembered(rules, end.position.mine), remembered(rules, end.position.theirs)
     now = Position(mine, theirs)
@@ -179,7 +179,6 @@ def result_of(rules: Any, began: Position, queue: Queue, end: End) -> Result:
     if rules.binding is not None and is_closed_against_bar(rules, now):
         return Result(mine, theirs, "toss", False, None)
     rest, passes = follows(rules, queue, end)
-    is_forced_pass = passes and end.left == queue[0]
     if is_forced_pass and getattr(rules.scoring, "deadlock", False) and is_dead(rules, now):
         return Result(mine, theirs, None, False, 0)
     if passes:
@@ -212,7 +211,8 @@ def results(rules: Any, mine: Any, theirs: Any, queue: Queue) -> set[Result]:
     if is_over(rules, now):
         raise ValueError("the game is over")
     if not isinstance(item, str):
-        return {result_of(rules, now, queue, end) for end in legal_ends(rules, now, item)}
+        ends = legal_ends(rules, now, item)
+        return {result_of(rules, queue, end, is_forced_pass=ends == {End(now, item)}) for end in ends}
     if item in ("open", "open_theirs"):
         return openings(rules, now, item)
     if item == "name":  # V5: any double may be named
