@@ -192,7 +192,7 @@ def turns_that_count(rules: Any) -> int:
     """So many first turns differ from later ones: those of grace (V15), the first under a head rule (V10)."""
     grace = [part.turns for part in parts_of(rules) if kind(part) == "Grace"]
     first = [1 for part in parts_of(rules) if kind(part) == "HeadLimit" and part.opening != ()]
-    return max([0, *grace, *first])
+    return int(max([0, *grace, *first]))
 
 
 def remembered(rules: Any, row: Row) -> Row:

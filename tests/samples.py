@@ -121,7 +121,7 @@ def thrown_row(rules: Ruleset, style: str, taken: set[int], rng: Random) -> Row:
 def quarter_but_one(rules: Ruleset, free: list[int], rng: Random) -> list[int]:
     """The points of the first or the third quarter, one of them perhaps not held yet, and some near them."""
     full = [board.start_quarter(rules), board.third_quarter(rules)][int(rng.random() < 0.5)]
-    points = rng.permutation([point for point in full if point in free]).tolist()
+    points: list[int] = rng.permutation([point for point in full if point in free]).tolist()
     near = [point for point in free if full[-1] < point <= full[-1] + board.quarter(rules)]
     return points[: len(points) - int(rng.integers(0, 3))] + near[: int(rng.integers(0, 3))]
 

@@ -19,7 +19,6 @@ from engine.house_rules import options_of
 from engine.notation import decision
 from engine.scoring import Race
 from engine.slots import SLOTS, Boards, Codes
-from engine.turn import PlainTurn
 from tests import rulebook_board as board_of
 from tests import rulebook_turns as book
 from tests.rulebook_board import Queue, Result, Row
@@ -150,14 +149,16 @@ def without_each_part(rules: Ruleset) -> Iterator[tuple[str, Ruleset]]:
     for slot in ("limits", "formations"):
         for part in getattr(rules, slot):
             changes[repr(part)] = {slot: tuple(other for other in getattr(rules, slot) if other != part)}
-    contact, turn, bearing, scoring = (rules.contact, rules.turn, rules.bearing, rules.scoring)
+    contact, scoring = rules.contact, rules.scoring
+    turn: Any = rules.turn
+    bearing: Any = rules.bearing
     kinds = {board_of.kind(part) for part in board_of.parts_of(rules)}
     changes[board_of.kind(contact)] = {"contact": Hit() if "Block" in kinds else Block()}
     if isinstance(contact, Hit) and contact.gate is not None:
         changes[repr(contact.gate)] = {"contact": replace(contact, gate=None)}
     if isinstance(contact, Hit) and contact.entry != "open":
         changes["entry"] = {"contact": replace(contact, entry="open")}
-    if isinstance(turn, PlainTurn):
+    if board_of.kind(turn) == "PlainTurn":
         changes[repr(turn)] = {"turn": replace(turn, times=6 - turn.times)}
     else:
         for name, nothing in {
