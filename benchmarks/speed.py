@@ -59,7 +59,9 @@ class Lap:
     seconds: float = 0.0
     generator_seconds: float = 0.0  # where more than the generator was timed
     afterstates: int = 0
+    decisions: int = 0
     plies: int = 0
+    largest: int = 0  # afterstates of one decision
 
 
 Step = Callable[[Lap], None]  # does a piece of work and counts it
@@ -92,6 +94,8 @@ def random_play(rules: Ruleset, batch: int, seed: int) -> Step:
         lap.plies += int(game.plies.sum()) - plies
         game.restart(np.flatnonzero(game.is_over))
         lap.afterstates += after.game.size
+        lap.decisions += len(game)
+        lap.largest = max(lap.largest, int(after.counts.max()))
 
     for _ in range(WARM_UP):
         step(Lap())
@@ -239,7 +243,17 @@ def measure(seconds: int, batch: int, seed: int) -> dict[str, Any]:
     for package, known, laps in zip(packages, facts, zip(*pairs, strict=True), strict=True):
         mine, theirs = zip(*laps, strict=True)
         of_peers[package] = {**known, "ours": figures(mine, theirs), "theirs": figures(theirs, mine)}
-    return {"games": {name: figures(of_games[name], of_games[rules.name]) for name in plays}, "peers": of_peers}
+    of_each = {name: figures(of_games[name], of_games[rules.name]) | sizes(of_games[name]) for name in plays}
+    return {"games": of_each, "peers": of_peers}
+
+
+def sizes(laps: Sequence[Lap]) -> dict[str, Any]:
+    """The largest set of afterstates that a decision had, in how many plies, and the time a decision took."""
+    return {
+        "largest": max(lap.largest for lap in laps),
+        "plies": sum(lap.plies for lap in laps),
+        "microseconds_per_decision": 1e6 * median(lap.seconds / lap.decisions for lap in laps),
+    }
 
 
 def text(figure: Mapping[str, float], unit: float = 1.0, form: str = ".2f") -> str:
@@ -249,11 +263,12 @@ def text(figure: Mapping[str, float], unit: float = 1.0, form: str = ".2f") -> s
 
 def tables(found: Mapping[str, Any]) -> list[Table]:
     """The figures for people; a table without rows is left out."""
-    rate, alone, thousands = "afterstates_per_second", "afterstates_per_generator_second", (1e3, ",.0f")
-    games = Table("random play", "whole loop", "v backgammon", "generator alone", "plies/s")
+    rate, thousands = "afterstates_per_second", (1e3, ",.0f")
+    games = Table("random play", "whole loop", "v backgammon", "us a decision", "largest set", "in plies")
     for name, game in found["games"].items():
-        rates = [text(game[rate], *thousands), text(game[f"{rate}_ratio"]), text(game[alone], *thousands)]
-        games.add_row(name, *rates, f"{game['plies_per_second']['median']:,.0f}")
+        rates = [text(game[rate], *thousands), text(game[f"{rate}_ratio"])]
+        met = [f"{game['microseconds_per_decision']:.1f}", f"{game['largest']:,}", f"{game['plies']:,}"]
+        games.add_row(name, *rates, *met)
     peers = Table("backgammon", "theirs", "ours", "ours / theirs", "agree")
     for name, peer in found["peers"].items():
         rates = [text(peer[side][rate], *thousands) for side in ("theirs", "ours")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -13,9 +14,10 @@ from engine import PositionError, Ruleset, find_ruleset, parse_play, queues_of
 from engine.notation import decision
 from engine.playtext import Wording, moves_of, read_moves, write_moves, write_queue
 from engine.slots import MINE, THEIRS, Boards
+from tests.rulesets import mixtures
+from tests.samples import thrown_positions
 from tests.test_cli import engine
 from tests.test_contract import ALL, random_play
-from tests.test_rulebook import mixtures, thrown_positions
 
 BACKGAMMON = find_ruleset("backgammon")
 IRISH = find_ruleset("irish")
@@ -230,7 +232,7 @@ def test_every_printed_play_of_random_games_is_read_as_its_own_row(rules: Rulese
 @pytest.mark.parametrize("number", range(len(THROWN)))
 def test_every_printed_play_of_thrown_positions_is_read_as_its_own_row(number: int) -> None:
     rules = THROWN[number]
-    boards, pending = thrown_positions(rules, 60, np.random.default_rng(number))
+    boards, pending = thrown_positions(rules, 60, Random(number))
     for board, code in zip(boards, pending, strict=True):
         check(board, int(code), rules)
 
