@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
-from random import Random
 
 import numpy as np
 import pytest
@@ -232,7 +231,7 @@ def test_every_printed_play_of_random_games_is_read_as_its_own_row(rules: Rulese
 @pytest.mark.parametrize("number", range(len(THROWN)))
 def test_every_printed_play_of_thrown_positions_is_read_as_its_own_row(number: int) -> None:
     rules = THROWN[number]
-    boards, pending = thrown_positions(rules, 60, Random(number))
+    boards, pending = thrown_positions(rules, 60, np.random.default_rng(number))
     for board, code in zip(boards, pending, strict=True):
         check(board, int(code), rules)
 
