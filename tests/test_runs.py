@@ -355,7 +355,8 @@ def test_small_numbers_are_numbers() -> None:  # S60
     assert config.selfplay.noise == 1e-08
 
 
-def test_memory_does_not_grow_with_the_updates() -> None:  # S62, a short form; benchmarks/soak.py is the long one
+def growth_and_threads(updates: int, *settings: str) -> tuple[float, int]:
+    """Resident memory at the end of a run over that after a third of it, and the threads at the end."""
     code = (
         "import sys, psutil, train, cli\n"
         "from learning.learner import Learner\n"
@@ -364,21 +365,26 @@ def test_memory_does_not_grow_with_the_updates() -> None:  # S62, a short form; 
         "    sizes.append(psutil.Process().memory_info().rss)\n"
         "    return original(self, *a)\n"
         "Learner.update = update\n"
-        "sys.argv = ['train.py', 'tiny.toml', 'run.updates=600', '--quiet']\n"
+        f"sys.argv = ['train.py', 'tiny.toml', 'run.updates={updates}', '--quiet', *{list(settings)}]\n"
         "train.main()\n"
-        "print('growth', sizes[-1] / sizes[200], 'threads', psutil.Process().num_threads())\n"
+        f"print('growth', sizes[-1] / sizes[{updates // 3}], 'threads', psutil.Process().num_threads())\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    place = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=place)
     words = done.stdout.split()
-    assert float(words[words.index("growth") + 1]) < 1.02
-    threads = int(words[words.index("threads") + 1])
-    assert threads <= (psutil.cpu_count() or 1) + 10  # S70
+    return float(words[words.index("growth") + 1]), int(words[words.index("threads") + 1])
+
+
+def test_neither_memory_nor_threads_grow_with_the_updates() -> None:  # S62, S70
+    growth, threads = growth_and_threads(600)
+    assert growth < 1.02
+    assert threads <= (psutil.cpu_count() or 1) + 10
+
+
+@pytest.mark.full
+def test_memory_does_not_grow_in_30_000_updates_of_4096_games() -> None:  # S62
+    growth, _ = growth_and_threads(30_000, "selfplay.batch=4096", "selfplay.plies=1", "optimizer.minibatch=4096")
+    assert growth < 1.02
 
 
 @pytest.mark.parametrize("hidden", [(8,), (12,), (8, 8), (16, 20, 9)])
