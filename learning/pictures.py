@@ -35,7 +35,7 @@ def draw_calibration(predicted: npt.NDArray[np.float64], actual: npt.NDArray[np.
 def draw_board(board: Boards, rules: Ruleset, title: str) -> Figure:
     """A (2, SLOTS) position as its MINE sees it: home at the lower right, my checkers light."""
     half, height = rules.points // 2, 12.0
-    figure = Figure(figsize=(6.5, 5), layout="constrained")
+    figure = Figure(figsize=(5.2, 5.6), layout="constrained")
     axes = figure.subplots()
     for point in range(1, rules.points + 1):
         is_low = point <= half
@@ -60,5 +60,6 @@ def draw_board(board: Boards, rules: Ruleset, title: str) -> Figure:
         held = ", ".join(f"{name} {board[side, slot]}" for name, slot in stocks if board[side, slot])
         axes.text(0, y, f"{who}  {held}", fontsize=8)
     axes.set(xlim=(-0.3, half + 1.3), ylim=(-2.5, height + 2.3), title=title)
+    axes.set_aspect("equal")
     axes.set_axis_off()
     return figure
