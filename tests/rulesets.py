@@ -56,6 +56,8 @@ HOUSE_RULES: list[tuple[str, Edits]] = [
     ("irish_play65", {"doubles": "each_once", "bind_tables": "illegal"}),
     ("irish_play65", {"must_play": "none"}),
     ("irish_play65", {"higher_die": False, "bind_effect": "remove_one_checker"}),
+    ("irish_play65", {"bind_tables": "off"}),
+    ("irish_play65", {"bind_toss": "two_dice_total"}),
     ("dutch", {"hit_gate": "none"}),
     ("dutch", {"hit_gate": "home_latched"}),
     ("dutch", {"hit_gate": "home_latched", "hit_gate_midturn": False}),
