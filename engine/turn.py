@@ -95,6 +95,11 @@ class Entering:
             return ()
         return rest if self.bonus else tuple(item for item in rest if isinstance(item, tuple))
 
+    def granted_next(self, rest: Queue) -> Queue:
+        """The same where a side is still entering as a tier ends: only what comes next is judged then."""
+        is_complement = any(isinstance(item, tuple) for item in rest)
+        return rest if (self.complement if is_complement else self.bonus) else ()
+
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOvers:
@@ -215,11 +220,11 @@ class LongTurn:
         if self.left_overs is not None and rest[-1:] == (self.own_roll,):  # already the other side's numbers
             goes_on = not left or self.left_overs.skip
             return (rest if goes_on and len(rest) > 1 else ROLL), False
-        if early and isinstance(self.early, Entering) and self.early.at_tier_end:
-            rest = self.early.granted(rest)
+        is_double = isinstance(tier, tuple) and tier[0] == tier[-1]
+        if early and is_double and isinstance(self.early, Entering) and self.early.at_tier_end:
+            rest = self.early.granted_next(rest)
         if not left:
             return (rest, False) if rest else (ROLL, True)
-        is_double = isinstance(tier, tuple) and tier[0] == tier[-1]
         if self.left_overs is None or (self.left_overs.doubles_only and not is_double):
             return ROLL, True
         return (left, *(item for item in rest if isinstance(item, tuple)), self.own_roll), True
