@@ -8,7 +8,6 @@ from pathlib import Path
 
 import torch
 
-from agents.network import load_network
 from agents.registry import make_agent
 from agents.value import ValueAgent
 from arena.duel import Duel, duel, joined
@@ -20,7 +19,7 @@ from engine.variants import find_ruleset
 from learning.checkpoint import restore
 from learning.config import keys, load_config
 from learning.events import events_of
-from learning.growth import fill
+from learning.growth import fill, starting_net
 from learning.learner import Counters, Learner, NotFiniteError
 from learning.log import Log
 from learning.ranks import RankError, Ranks
@@ -120,7 +119,7 @@ def main() -> int:
     learner = Learner(rules, config)
     if contents is None:
         if config.train.init:
-            fill(learner.net, load_network(config.train.init, rules), learner.generator)
+            fill(learner.net, starting_net(config.train.init, rules), learner.generator)
         folder = new_run(config, ranks.is_first)
     elif contents["counters"] and Counters(**contents["counters"]).progress(config.run) >= 1:
         print(f"{folder.path} has used up its budget; a larger one, such as run.minutes=60, extends it")

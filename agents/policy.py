@@ -33,7 +33,7 @@ class Policy:
     """
 
     def __init__(self, rules: Ruleset, arrays: Arrays, card: Card) -> None:
-        self.rules, self.card, self.encoding = rules, card, encoding_of(rules)
+        self.rules, self.arrays, self.card, self.encoding = rules, arrays, card, encoding_of(rules)
         board, queue = arrays["board_weight"], arrays["queue_weight"]
         cells = np.matmul(self.encoding.levels, board).reshape(-1, board.shape[2])  # (U * COUNTS, H)
         self.table = np.concatenate([cells, self.encoding.queues @ queue + arrays["bias"]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -9,7 +10,24 @@ import torch
 from torch import Tensor, nn
 
 from agents.base import AgentError
-from agents.network import ValueNet
+from agents.network import ValueNet, load_network
+from agents.policy import load_policy
+from agents.policy_file import SUFFIXES
+from engine.ruleset import Ruleset
+
+
+def starting_net(path: str, rules: Ruleset) -> ValueNet:
+    """The net of a checkpoint, a run folder or an exported policy, for games under `rules`.
+
+    Raises:
+        AgentError: not readable, or trained under other rules.
+    """
+    if Path(path).suffix not in SUFFIXES:
+        return load_network(path, rules)
+    policy = load_policy(path, rules)
+    net = ValueNet(rules, tuple(policy.card["hidden"]))
+    net.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in policy.arrays.items()})
+    return net
 
 
 def fill(net: ValueNet, source: ValueNet, generator: np.random.Generator) -> None:

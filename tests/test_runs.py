@@ -419,6 +419,14 @@ def test_a_run_starts_from_the_weights_of_another() -> None:
     )
 
 
+def test_a_run_starts_from_an_exported_policy() -> None:
+    run("train.py", "tiny.toml", "run.updates=20")
+    assert run("export.py", "runs/tiny", "tiny.npz").returncode == 0
+    settings = ["run.updates=1", "optimizer.rate=0.0", "run.name=again", "train.init=tiny.npz"]
+    assert run("train.py", "tiny.toml", *settings).returncode == 0
+    assert same(read_checkpoint("runs/again")["weights"], read_checkpoint("runs/tiny")["weights"])
+
+
 def test_neither_seat_is_favoured_by_a_net(monkeypatch: pytest.MonkeyPatch) -> None:  # S74
     run("train.py", "tiny.toml", "run.updates=200", "selfplay.batch=100")
     agent = ValueAgent(load_network("runs/tiny", HYPER), HYPER, "bot")
