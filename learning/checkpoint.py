@@ -47,10 +47,8 @@ def restore(contents: dict[str, Any], learner: Learner, game: BatchGame, ranks: 
     """Put a learner and this process's games where a checkpoint was made.
 
     Raises:
-        CheckpointMismatch: the file is no place to go on from, or was left by another number of processes.
+        CheckpointMismatch: the run was left by another number of processes.
     """
-    if "games" not in contents or "optimizer" not in contents:
-        raise CheckpointMismatch(f"{place}: holds weights only; resume needs a run's checkpoints/last.pt")
     if len(contents["games"]) != ranks.size:
         told = f"{place}: the run had {len(contents['games'])} processes, this is {ranks.size}"
         raise CheckpointMismatch(f"{told}; resume with run.workers={len(contents['games'])}")

@@ -21,6 +21,7 @@ from learning.learner import Learner
 
 RUNS = Path("runs")
 SNAPSHOTS = 20  # weights-only files over the budget
+NEEDED = ("games", "optimizer", "counters", "generator", "log")  # to go on from a checkpoint
 PACKAGES = ("tabula-rasa", "numpy", "torch", "tensorboard", "pydantic")
 
 
@@ -144,7 +145,8 @@ def resumed_run(path: Path, settings: list[str], writes: bool) -> tuple[RunFolde
     """An existing run, its config with settings on top, and its last checkpoint.
 
     Raises:
-        InputError: no run, held by another process, or a setting that would make it another run.
+        InputError: no run, held by another process, a setting that would make it another run, or no
+            place to go on from.
     """
     if path.is_file():
         raise CheckpointMismatch(f"--resume {path}: is a file; give the run's folder, which holds checkpoints/last.pt")
@@ -163,6 +165,8 @@ def resumed_run(path: Path, settings: list[str], writes: bool) -> tuple[RunFolde
         raise ConfigError(f"--resume {path}: {changed[0]} cannot change in a run; {hint}")
     folder = RunFolder(path, writes)
     contents = read_checkpoint(folder.last)
+    if not set(NEEDED) <= set(contents):
+        raise CheckpointMismatch(f"{folder.last}: holds weights only; resume needs what a run saves there")
     folder.is_extended = config.run != before.run
     folder.figures, folder.best = contents.get("figures", {}), contents.get("best")
     folder.saved_updates, folder.saved_seconds = contents["counters"]["updates"], contents["counters"]["seconds"]

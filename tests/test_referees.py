@@ -98,7 +98,7 @@ def test_start_opening_and_names_make_no_difference_to_a_referee(rules: Ruleset)
     [
         (find_ruleset("irish"), "turn=PlainTurn(times=4), this game has PlainTurn(times=2)"),
         (find_ruleset("irish_play65"), "bearing=StandardBearing("),
-        (find_ruleset("dutch"), "contact=Hit(fate='bar'), this game has Hit(gate=HomeGate("),
+        (find_ruleset("dutch"), "contact=Hit(entry='open', fate='bar'), this game has Hit(gate=HomeGate("),
         (find_ruleset("hypergammon"), "checkers=15, this game has 3"),
         (replace(BACKGAMMON, checkers=14, setup=((6, 14),)), "checkers=15, this game has 14"),
         (
