@@ -36,11 +36,6 @@ class Ranks:
         """Is this the process that writes?"""
         return self.rank == 0
 
-    @property
-    def restarts(self) -> int:
-        """How often torchrun has started these processes again."""
-        return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
-
     def seed(self, seed: int) -> int:
         """A seed of this process's own, for its games; the first one's is `seed` itself."""
         return seed + (self.rank << 40)

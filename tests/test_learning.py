@@ -88,12 +88,10 @@ def test_lengths_and_winners_of_every_game_in_every_place_are_counted() -> None:
     rules = find_ruleset("hypergammon")
     game = BatchGame(rules, 50, seed=6)
     trajectory = collect(game, make_agent("random", rules), 400)
-    per_game = trajectory.passed.sum() + (trajectory.outcome >= 0).sum()
     assert trajectory.games == (trajectory.outcome >= 0).sum() > 250
     unfinished = game.plies.sum()
     # the toss turns the view of half of the stored starts, so turns are counted by the game itself
     assert trajectory.lengths.sum() + unfinished == pytest.approx(50 * 400, abs=0)
-    assert per_game > 0
 
 
 def test_impossible_outcomes_have_probability_exactly_0() -> None:  # S15
