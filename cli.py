@@ -45,6 +45,16 @@ def house_rules(settings: Sequence[str]) -> dict[str, str]:
     return rules
 
 
+def apart(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Arguments without the `rules.KEY=VALUE` among them, and these as option -> value.
+
+    Raises:
+        InputError: a house rule of another form.
+    """
+    settings = [word for word in words if word.startswith("rules.")]
+    return [word for word in words if word not in settings], house_rules(settings)
+
+
 def at_least(least: int) -> Callable[[str], int]:
     """A type for arguments: a whole number not below `least`."""
 

@@ -15,7 +15,7 @@ from agents.registry import make_agent, usages
 from arena.duel import duels
 from arena.report import cross_table, duel_table
 from arena.show import shown_games
-from cli import Parser, at_least, house_rules, run
+from cli import Parser, apart, at_least, run
 from engine.variants import find_ruleset
 
 
@@ -38,8 +38,7 @@ def arguments() -> argparse.Namespace:
                         "N pairs of the first two agents, turn by turn")  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too; - prints only them")
     args = parser.parse_intermixed_args()
-    args.rules = [word for word in args.agents if word.startswith("rules.")]
-    args.agents = [word for word in args.agents if word not in args.rules]
+    args.agents, args.rules = apart(args.agents)
     if len(args.agents) < 2:
         parser.error(f"two or more AGENTs are required, found {len(args.agents)}")
     if 2 * args.show > args.games + 1:
@@ -52,7 +51,7 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     """Play, print a table, write JSON where asked."""
     args = arguments()
-    rules = find_ruleset(args.variant, house_rules(args.rules))
+    rules = find_ruleset(args.variant, args.rules)
     agents = [make_agent(spec, rules) for spec in args.agents]
     if args.json is not None and str(args.json) != "-" and not args.json.parent.is_dir():
         raise AgentError(f"--json {args.json}: there is no folder {args.json.parent}")

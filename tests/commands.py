@@ -16,6 +16,7 @@ import cli
 import evaluate
 import export
 import train
+from arena.__main__ import main as arena_main
 from engine.__main__ import main as engine_main
 
 ROOT = Path(__file__).parent.parent
@@ -32,8 +33,9 @@ class Done(NamedTuple):
 
 def run(*words: str) -> Done:
     """A command, in this process: the script or module and its arguments."""
-    scripts = {"train.py": train.main, "evaluate.py": evaluate.main, "export.py": export.main, "-m": engine_main}
-    main = scripts[words[0]]
+    scripts = {"train.py": train.main, "evaluate.py": evaluate.main, "export.py": export.main}
+    modules = {"engine": engine_main, "arena": arena_main}
+    main = modules[words[1]] if words[0] == "-m" else scripts[words[0]]
     out, err = io.StringIO(), io.StringIO()
     arguments = words[2:] if words[0] == "-m" else words[1:]
     with (

@@ -41,13 +41,15 @@ LAYERS = [  # a module may import from the lines above its own
     ["learning.events", "learning.learner", "learning.pictures", "learning.stopping"],
     ["learning.checkpoint", "learning.growth", "learning.log"],
     ["learning.runs", "learning.watching"],
-    ["arena", "arena.duel"],
+    ["arena", "arena.duel", "arena.page"],
     ["arena.report"],
     ["arena.show"],
+    ["arena.commands"],
+    ["arena.__main__"],
     ["train", "evaluate", "export"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-PLACES = ("engine", "agents", "agents/referees", "learning", "arena", ".")
+PLACES = ("engine", "agents", "agents/referees", "learning", "arena", "arena/commands", ".")
 FILES = sorted(path for place in PLACES for path in (ROOT / place).glob("*.py"))
 
 
