@@ -76,16 +76,16 @@ class Hit:
 
     def opens(self, see: Sight) -> Words:
         """(M,) words: points with at most a blot, where the gate is open; else empty points."""
-        closed = see.theirs_before(2)  # a hit takes a blot, never one of two
+        closed = see.theirs_made_before  # a hit takes a blot, never one of two
         if self.gate is not None:
-            closed = np.where(self.gate.is_open(see), closed, see.theirs(1))
+            closed = np.where(self.gate.is_open(see), closed, see.theirs_any)
         return ~closed & see.rules.board_words
 
     def enters(self, see: Sight, opens: Words) -> Words:
         """(M,) words: one enters wherever one may land, or on empty points only."""
         if self.entry == "open" or not (see.mine & span(see.rules.bar, see.rules.hand)).any():
             return opens
-        return opens & ~see.mine & ~see.theirs(1)
+        return opens & ~see.mine & ~see.theirs_any
 
     def changes(self, boards: Boards, row: Rows, src: Slots, dst: Slots, rules: Ruleset) -> list[Change]:
         """A blot that is landed on moves to its owner's bar."""
@@ -126,7 +126,7 @@ class Pin:
 
     def opens(self, see: Sight) -> Words:
         """(M,) words: points with at most one checker of the opponent, and none that is on top of mine."""
-        return ~(see.theirs_before(2) | see.pinned) & see.rules.board_words
+        return ~(see.theirs_made_before | see.pinned) & see.rules.board_words
 
     def enters(self, see: Sight, opens: Words) -> Words:
         """(M,) words: one enters wherever one may land."""
@@ -160,7 +160,7 @@ class Block:
 
     def opens(self, see: Sight) -> Words:
         """(M,) words: points without a checker of the opponent."""
-        return ~see.theirs_before(1) & see.rules.board_words
+        return ~see.theirs_any_before & see.rules.board_words
 
     def enters(self, see: Sight, opens: Words) -> Words:
         """(M,) words: one enters wherever one may land."""

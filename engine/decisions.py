@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from engine.plays import Games, declare_draws, grow
+from engine.plays import CELLS, Games, Plays, declare_draws, grow
 from engine.queues import LEFTS, queues_of
-from engine.ruleset import Ruleset
-from engine.slots import MINE, SLOTS, THEIRS, Boards, Codes, Flags, Outcomes, Rows
+from engine.ruleset import Change, Ruleset
+from engine.slots import MINE, SLOTS, THEIRS, Boards, Codes, Flags, Outcomes, Rows, Slots, where
 
 GAMES_AT_ONCE = 4096  # a slice whose rows stay near the cache; smaller ones pay more for calls
 
@@ -132,48 +133,101 @@ def afterstates(boards: Boards, pending: Codes, rules: Ruleset) -> Afterstates:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Results of some of the games, sorted by game: each a position and what a last step changes in it."""
+
+    boards: Boards  # (R, 2, SLOTS), the chooser is MINE
+    parent: Rows  # (M,), row of `boards`
+    step: tuple[Slots, Slots] | None  # (M,) slots that a checker leaves and lands on
+    changes: Sequence[Change]  # what that does to other slots of the M rows
+    game: Games  # (M,)
+    pending: Codes  # (M,)
+    passed: Flags  # (M,)
+    outcome: Outcomes  # (M,)
+
+
 def _afterstates(boards: Boards, pending: Codes, rules: Ruleset) -> Afterstates:
     """One slice of `afterstates`."""
     q = queues_of(rules)
-    found: list[tuple[Boards, Games, Codes, Flags, Outcomes]] = []
+    found: list[Found] = []
     pair = q.numbers[:, 0] != q.numbers[:, 1]
     kind = np.where(q.is_choice, 2, np.where(pair & (q.numbers[:, 1] > 0), 1, 0)).take(pending)
     for which in np.unique(kind).tolist():
         games = np.flatnonzero(kind == which).astype(np.int32)
         start, codes = boards.take(games, axis=0), pending.take(games)
         if which == 2:
-            after, game, follower, passed = choices(start, codes, rules)
-            found.append((after, games.take(game), follower, passed, np.full(game.size, -1, np.int8)))
+            found.append(chosen(start, codes, games, rules))
             continue
-        plays = grow(start, codes, rules, pairs=which == 1)
+        layers = grow(start, codes, rules, pairs=which == 1)
         if rules.scoring.deadlock:
-            declare_draws(plays, start, codes, rules)
-        at = codes.take(plays.game).astype(np.intp) * LEFTS + plays.left
-        if rules.turn.judges_ends:
-            at += rules.turn.is_early(plays.boards, rules) * np.intp(q.worth.size)
-        follower, passed = q.next.reshape(-1).take(at), q.passes.reshape(-1).take(at)
-        passed &= plays.outcome < 0
-        if rules.binding is not None:
-            is_bound = passed & rules.binding.is_due(plays.boards, rules)
-            follower, passed = np.where(is_bound, q.bound.take(follower), follower), passed & ~is_bound
-        found.append((plays.boards, games.take(plays.game), follower, passed, plays.outcome))
+            declare_draws(layers, rules)
+        found += [played(layer, games, rules) for layer in layers]
     return in_order(found, boards, pending, rules)
 
 
-def in_order(
-    found: list[tuple[Boards, Games, Codes, Flags, Outcomes]], before: Boards, decided: Codes, rules: Ruleset
-) -> Afterstates:
+def chosen(start: Boards, codes: Codes, games: Games, rules: Ruleset) -> Found:
+    """The results of decisions that play no number, in these games."""
+    after, game, follower, passed = choices(start, codes, rules)
+    order = np.argsort(game, kind="stable")
+    going = np.full(game.size, -1, np.int8)
+    return Found(after, order, None, (), games.take(game.take(order)), follower.take(order), passed.take(order), going)
+
+
+def played(plays: Plays, games: Games, rules: Ruleset) -> Found:
+    """The results of plays, with what follows them."""
+    q = queues_of(rules)
+    at = plays.began.pending.take(plays.game).astype(np.intp) * LEFTS + plays.left
+    if rules.turn.judges_ends:
+        at += rules.turn.is_early(plays.boards, rules) * np.intp(q.worth.size)
+    follower, passed = q.next.reshape(-1).take(at), q.passes.reshape(-1).take(at) & (plays.outcome < 0)
+    if plays.origin is None:
+        boards, step, changes = plays.began.boards, None, []
+    else:
+        boards, step, changes = plays.origin.boards, (plays.src, plays.dst), plays.changes
+    return Found(boards, plays.parent, step, changes, games.take(plays.game), follower, passed, plays.outcome)
+
+
+def in_order(found: list[Found], before: Boards, decided: Codes, rules: Ruleset) -> Afterstates:
     """Rows sorted by game, each turned to the view of whoever acts next, memory written."""
-    boards, game, pending, passed, outcome = (
-        arrays[0] if len(arrays) == 1 else np.concatenate(arrays) for arrays in zip(*found, strict=True)
-    )
-    order = np.argsort(game.astype(np.uint16), kind="stable")  # a radix sort, on 16 bits only
-    passed = passed.take(order)
-    halves = (order * 2)[:, None] + np.stack([passed, ~passed], axis=1)
-    boards = boards.reshape(-1, SLOTS).take(halves, axis=0)
-    rules.remember(boards, passed)
+    counts = [np.bincount(part.game, minlength=len(before)) for part in found]
     start = np.zeros(len(before) + 1, np.int64)
-    np.cumsum(np.bincount(game, minlength=len(before)), out=start[1:])
-    return Afterstates(
-        boards, pending.take(order), passed, outcome.take(order), game.take(order), start, before, decided
-    )
+    np.cumsum(np.sum(counts, axis=0), out=start[1:])
+    size = int(start[-1])
+    position = np.empty(size, np.intp)
+    pending, passed, outcome = np.empty(size, np.int8), np.empty(size, np.bool_), np.empty(size, np.int8)
+    edited, taken, offset = [], start[:-1].copy(), 0
+    for part, count in zip(found, counts, strict=True):
+        place = (taken - np.cumsum(count) + count).take(part.game) + np.arange(part.game.size)
+        position[place] = part.parent + offset
+        pending[place], passed[place], outcome[place] = part.pending, part.passed, part.outcome
+        edited.append((part, place * CELLS + THEIRS * SLOTS))
+        taken += count
+        offset += len(part.boards)
+    halves = np.empty((size, 2), np.intp)  # all are turned here; who acts again is turned back
+    np.multiply(position, 2, out=halves[:, THEIRS])
+    np.add(halves[:, THEIRS], THEIRS, out=halves[:, MINE])
+    boards = np.concatenate([part.boards for part in found]).reshape(-1, SLOTS).take(halves, axis=0)
+    flat = boards.reshape(-1)
+    for part, chooser in edited:
+        if part.step is not None:
+            flat[chooser + part.step[0]] -= 1
+            flat[chooser + part.step[1]] += 1
+        for change in part.changes:
+            cells = np.where(change.cells < SLOTS, change.cells, change.cells - CELLS)
+            flat[chooser.take(change.rows) + cells] += np.int8(change.delta)
+    if rules.binding is not None:
+        bind(boards, pending, passed, rules)
+    stays = where(~passed)
+    boards[stays] = boards[stays, ::-1]
+    rules.remember(boards, passed)
+    game = np.repeat(np.arange(len(before), dtype=np.int32), np.diff(start))
+    return Afterstates(boards, pending, passed, outcome, game, start, before, decided)
+
+
+def bind(boards: Boards, pending: Codes, passed: Flags, rules: Ruleset) -> None:
+    """Keep the turn, in place, where who has just played (THEIRS) is bound: a toss comes before the other's turn."""
+    assert rules.binding is not None
+    bound = where(passed & rules.binding.is_due(boards[:, ::-1], rules))
+    pending[bound] = queues_of(rules).bound.take(pending.take(bound))
+    passed[bound] = False

@@ -286,7 +286,7 @@ class HitterStays(Ban):
 
     def allow(self, can: Words, see: Sight) -> Words:
         """(M,) words: without the home points where I have hit and stand alone."""
-        hits = see.mine & see.rules.home_words & see.theirs_before(1)
+        hits = see.mine & see.rules.home_words & see.theirs_any_before
         if not hits.any():
             return can
         several = np.ascontiguousarray(pack(see.boards >= 2)[:, MINE])

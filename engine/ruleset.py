@@ -8,7 +8,7 @@ behaviour is a part: a small frozen dataclass in one of the slots `contact`,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Literal, Protocol
 
@@ -22,6 +22,7 @@ from engine.slots import (
     SLOTS,
     THEIRS,
     Boards,
+    Codes,
     Counts,
     Flags,
     Outcomes,
@@ -65,6 +66,62 @@ class Change:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Began:
+    """N decisions as they begin, and what the parts ask of them; every answer is worked out once."""
+
+    rules: Ruleset
+    boards: Boards  # (N, 2, SLOTS), the chooser is MINE
+    pending: Codes  # (N,), what is to be played
+    numbers: npt.NDArray[np.int8]  # (C, 4), the first tier of every queue, zeros behind
+
+    @cached_property
+    def mine(self) -> Words:
+        """(N,) words: the slots that hold a free checker of mine."""
+        return np.ascontiguousarray(pack(self.boards > 0)[:, MINE])
+
+    @cached_property
+    def pinned(self) -> Words:
+        """(N,) words: the points on which a checker of mine is pinned; no step of mine changes them."""
+        return np.ascontiguousarray(pack(self.boards < 0)[:, MINE])
+
+    @cached_property
+    def his(self) -> Words:
+        """(N,) words in HIS count: the slots on which the opponent has a free checker."""
+        return np.ascontiguousarray(pack(self.boards > 0)[:, THEIRS])
+
+    @cached_property
+    def theirs_any(self) -> Words:
+        """(N,) words in MY count: the points on which the opponent has a free checker."""
+        return self.rules.mirrored(self.boards >= 1)
+
+    @cached_property
+    def theirs_made(self) -> Words:
+        """(N,) words in MY count: the points on which the opponent has two free checkers or more."""
+        return self.rules.mirrored(self.boards >= 2)
+
+    @cached_property
+    def closed(self) -> Words:
+        """(N,) words in HIS count: points of mine on which he may not land."""
+        return self.rules.turned(pack(self.boards >= self.rules.contact.block_at)[:, MINE])
+
+
+class Reached(Protocol):
+    """R positions that plays have reached, the chooser is MINE."""
+
+    @property
+    def boards(self) -> Boards:
+        """(R, 2, SLOTS)."""
+
+    @property
+    def mine(self) -> Words:
+        """(R,) words: the slots that hold a free checker of mine."""
+
+    @property
+    def game(self) -> npt.NDArray[np.int32]:
+        """(R,), which decision a position belongs to."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Sight:
     """What a part may look at: M positions inside a decision, and where each decision began.
 
@@ -72,34 +129,50 @@ class Sight:
     """
 
     rules: Ruleset
-    reached: Boards  # (R, 2, SLOTS), positions reached by plays, the chooser is MINE
+    began: Began  # the decisions
+    reached: Reached  # positions reached by plays
     row: Rows  # (M,), which of them each position is
-    mine: Words  # (M,), the slots that hold a checker of mine which may move, as far as pins go
-    start: Boards  # (N, 2, SLOTS), where the decisions began
-    game: npt.NDArray[np.int32]  # (M,), which of them a position belongs to
-    code: npt.NDArray[np.int8]  # (M,), the queue being played
-    numbers: npt.NDArray[np.int8]  # (C, 4), the first tier of every queue, zeros behind
     die: Words  # (M,), the number being played; zero where no step is asked for
+
+    @property
+    def numbers(self) -> npt.NDArray[np.int8]:
+        """(C, 4), the first tier of every queue, zeros behind."""
+        return self.began.numbers
+
+    @cached_property
+    def mine(self) -> Words:
+        """(M,) words: the slots that hold a checker of mine which may move, as far as pins go."""
+        return self.reached.mine.take(self.row)
+
+    @cached_property
+    def game(self) -> npt.NDArray[np.int32]:
+        """(M,), which decision a position belongs to."""
+        return self.reached.game.take(self.row)
+
+    @cached_property
+    def code(self) -> Codes:
+        """(M,), the queue being played."""
+        return self.began.pending.take(self.game)
 
     @cached_property
     def boards(self) -> Boards:
         """(M, 2, SLOTS): the positions, the chooser is MINE."""
-        return self.reached.take(self.row, axis=0)
+        return self.reached.boards.take(self.row, axis=0)
 
     @cached_property
     def before(self) -> Boards:
         """(M, 2, SLOTS): the position in which the decision began, for each row."""
-        return self.start.take(self.game, axis=0)
+        return self.began.boards.take(self.game, axis=0)
 
     @cached_property
     def mine_before(self) -> Words:
         """(M,) words: `mine` as the decision began."""
-        return np.ascontiguousarray(pack(self.start > 0)[:, MINE]).take(self.game)
+        return self.began.mine.take(self.game)
 
     @cached_property
     def pinned(self) -> Words:
         """(M,) words: the points on which a checker of mine is pinned; no step of mine changes them."""
-        return np.ascontiguousarray(pack(self.start < 0)[:, MINE]).take(self.game)
+        return self.began.pinned.take(self.game)
 
     @cached_property
     def his(self) -> Words:
@@ -111,25 +184,32 @@ class Sight:
     @cached_property
     def his_before(self) -> Words:
         """(M,) words in HIS count: the same as the decision began."""
-        return np.ascontiguousarray(pack(self.start > 0)[:, THEIRS]).take(self.game)
+        return self.began.his.take(self.game)
 
-    def theirs(self, least: int) -> Words:
-        """(M,) words in MY count: the points on which the opponent has `least` free checkers or more."""
+    @cached_property
+    def theirs_any(self) -> Words:
+        """(M,) words in MY count: the points on which the opponent has a free checker."""
         if self.rules.contact.fate == "safe":
-            return self.theirs_before(least)
-        return self.rules.mirrored(self.boards >= least)
+            return self.theirs_any_before
+        return self.rules.mirrored(self.boards >= 1)
 
-    def theirs_before(self, least: int) -> Words:
+    @cached_property
+    def theirs_any_before(self) -> Words:
         """(M,) words in MY count: the same as the decision began; cheaper, for what no step of mine changes."""
-        return self.rules.mirrored(self.start >= least).take(self.game)
+        return self.began.theirs_any.take(self.game)
+
+    @cached_property
+    def theirs_made_before(self) -> Words:
+        """(M,) words in MY count: the points on which he had two free checkers or more as the decision began."""
+        return self.began.theirs_made.take(self.game)
 
     def held(self, slot: int) -> Counts:
         """(M,) int8: my checkers on one slot; cheaper than `boards`."""
-        return self.reached.reshape(-1).take(self.row * (2 * SLOTS) + slot)
+        return self.reached.boards.reshape(-1).take(self.row * (2 * SLOTS) + slot)
 
     def held_before(self, slot: int) -> Counts:
         """(M,) int8: the same as the decision began."""
-        return self.start[:, MINE, slot].take(self.game)
+        return self.began.boards[:, MINE, slot].take(self.game)
 
     @property
     def closed(self) -> Words:
@@ -140,7 +220,7 @@ class Sight:
     @property
     def closed_before(self) -> Words:
         """(M,) words in HIS count: the same as the decision began."""
-        return self.rules.turned(pack(self.start >= self.rules.contact.block_at)[:, MINE]).take(self.game)
+        return self.began.closed.take(self.game)
 
 
 class Part(Protocol):
@@ -272,6 +352,9 @@ class Scoring(Part, Protocol):
     def payoffs(self, rules: Ruleset) -> tuple[int, ...]:
         """Points of every outcome for the side that reads it, best first, antisymmetric."""
 
+    def may_end(self, boards: Boards, row: Rows, src: Slots, dst: Slots, rules: Ruleset) -> Rows:
+        """Which of the steps src -> dst, taken from boards[row], may have ended the game; the others have not."""
+
     def outcome(self, boards: Boards, rules: Ruleset) -> Outcomes:
         """(M,) int8: which outcome MINE has reached by the step just made; -1 where the game goes on."""
 
@@ -324,6 +407,13 @@ class Ruleset(Board):
     limits: tuple[Limit, ...] = ()
     formations: tuple[Formation, ...] = ()
     binding: Binding | None = None
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, each.name) for each in fields(self)))
+
+    def __hash__(self) -> int:  # asked for at every lookup of a table
+        return self._hash
 
     def __post_init__(self) -> None:
         if self.points % 4 or not 8 <= self.points <= 24:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.ruleset import Ruleset
-from engine.slots import MINE, OFF, THEIRS, Boards, Flags, Outcomes
+from engine.slots import MINE, OFF, THEIRS, Boards, Flags, Outcomes, Rows, Slots
 
 GOES_ON = np.int8(-1)
 
@@ -27,6 +27,12 @@ def balanced(wins: set[int], draw: bool) -> tuple[int, ...]:
 def draw_sentence(deadlock: bool) -> str:
     """A dead position, where the rules declare it."""
     return " A position in which neither side can ever step again is a draw." if deadlock else ""
+
+
+def last_off(boards: Boards, row: Rows, dst: Slots, rules: Ruleset) -> Rows:
+    """The steps to `dst`, taken from boards[row], that bear off the last checker of MINE."""
+    off = np.flatnonzero(dst == OFF)
+    return off[boards[row.take(off), MINE, OFF] == rules.checkers - 1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +80,10 @@ class Race:
             return np.asarray(loser[:, 1 : rules.quarter + 1].sum(axis=1) == rules.checkers)
         return np.asarray((loser[:, rules.points - rules.quarter + 1 : rules.bar + 1] > 0).any(axis=1))
 
+    def may_end(self, boards: Boards, row: Rows, src: Slots, dst: Slots, rules: Ruleset) -> Rows:
+        """Those that bear off the last checker."""
+        return last_off(boards, row, dst, rules)
+
     def outcome(self, boards: Boards, rules: Ruleset) -> Outcomes:
         """(M,) int8: MINE has borne off everything; which win it is."""
         outcomes = np.full(len(boards), GOES_ON)
@@ -111,6 +121,10 @@ class PerChecker:
         payoffs = np.array(self.payoffs(rules))
         most = (rules.checkers - boards[:, :, OFF]).astype(np.int64)
         return (payoffs <= most[:, THEIRS, None]) & (-payoffs <= most[:, MINE, None])
+
+    def may_end(self, boards: Boards, row: Rows, src: Slots, dst: Slots, rules: Ruleset) -> Rows:
+        """Those that bear off the last checker."""
+        return last_off(boards, row, dst, rules)
 
     def outcome(self, boards: Boards, rules: Ruleset) -> Outcomes:
         """(M,) int8: MINE has borne off everything; the loser's checkers off are the distance from the best win."""
@@ -158,6 +172,11 @@ class Mother:
         if not self.immediate:
             flags[:, payoffs.index(0)] = has_mother.all(axis=1)
         return flags
+
+    def may_end(self, boards: Boards, row: Rows, src: Slots, dst: Slots, rules: Ruleset) -> Rows:
+        """Those that bear off the last checker, leave the start point, or land on the opponent's."""
+        near = np.flatnonzero((src == rules.points) | (dst == rules.opposing(rules.points)))
+        return np.union1d(near, last_off(boards, row, dst, rules))
 
     def outcome(self, boards: Boards, rules: Ruleset) -> Outcomes:
         """(M,) int8: MINE has borne off everything, or a mother is pinned for good."""

@@ -32,6 +32,11 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 6
 
 
+def where(flags: npt.NDArray[np.bool_]) -> Rows:
+    """The numbers of the flags that are on; `np.flatnonzero` with a tenth of its overhead."""
+    return flags.nonzero()[0]
+
+
 def bit(slot: int) -> np.uint32:
     """The set of one slot."""
     return np.uint32(1 << slot)
