@@ -7,7 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from engine.ruleset import Ruleset, is_closed_out
+from engine.reach import is_closed_out
+from engine.ruleset import Ruleset
 from engine.slots import Boards, Counts, Flags
 
 

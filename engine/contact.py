@@ -76,7 +76,7 @@ class Hit:
 
     def opens(self, see: Sight) -> Words:
         """(M,) words: points with at most a blot, where the gate is open; else empty points."""
-        closed = see.theirs_made_before  # a hit takes a blot, never one of two
+        closed = see.then(see.began.theirs_made)  # a hit takes a blot, never one of two
         if self.gate is not None:
             closed = np.where(self.gate.is_open(see), closed, see.theirs_any)
         return ~closed & see.rules.board_words
@@ -126,7 +126,7 @@ class Pin:
 
     def opens(self, see: Sight) -> Words:
         """(M,) words: points with at most one checker of the opponent, and none that is on top of mine."""
-        return ~(see.theirs_made_before | see.pinned) & see.rules.board_words
+        return ~(see.then(see.began.theirs_made) | see.then(see.began.pinned)) & see.rules.board_words
 
     def enters(self, see: Sight, opens: Words) -> Words:
         """(M,) words: one enters wherever one may land."""
@@ -160,7 +160,7 @@ class Block:
 
     def opens(self, see: Sight) -> Words:
         """(M,) words: points without a checker of the opponent."""
-        return ~see.theirs_any_before & see.rules.board_words
+        return ~see.then(see.began.theirs_any) & see.rules.board_words
 
     def enters(self, see: Sight, opens: Words) -> Words:
         """(M,) words: one enters wherever one may land."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from engine.plays import CELLS, Games, Plays, declare_draws, grow
+from engine.plays import CELLS, Plays, declare_draws, grow
 from engine.queues import LEFTS, queues_of
-from engine.ruleset import Change, Ruleset
-from engine.slots import MINE, SLOTS, THEIRS, Boards, Codes, Flags, Outcomes, Rows, Slots, where
+from engine.ruleset import Ruleset
+from engine.slots import MINE, SLOTS, THEIRS, Boards, Codes, Flags, Outcomes, Rows, where
 
 GAMES_AT_ONCE = 4096  # a slice whose rows stay near the cache; smaller ones pay more for calls
 
@@ -30,7 +29,7 @@ class Afterstates:
     pending: Codes  # (M,), meaningless where finished
     passed: Flags  # (M,)
     outcome: Outcomes  # (M,), for the chooser; -1 where the game goes on
-    game: Games  # (M,)
+    game: npt.NDArray[np.int32]  # (M,)
     start: npt.NDArray[np.int64]  # (N + 1,)
     before: Boards  # (N, 2, SLOTS): where the decisions began, the chooser is MINE
     decided: Codes  # (N,): what was pending there
@@ -58,26 +57,37 @@ class Afterstates:
         return part, rows
 
 
-def choices(boards: Boards, pending: Codes, rules: Ruleset) -> tuple[Boards, Games, Codes, Flags]:
-    """Results of decisions that play no number: boards, game, code that follows, does the turn pass."""
+@dataclass(frozen=True, eq=False)
+class Named:
+    """Results of decisions that play no number, sorted by game; the chooser is MINE."""
+
+    boards: Boards  # (M, 2, SLOTS)
+    game: Rows  # (M,)
+    pending: Codes  # (M,): what follows
+    passed: Flags  # (M,)
+
+
+def choices(boards: Boards, pending: Codes, games: Rows, rules: Ruleset) -> Named:
+    """The results of decisions that play no number; `games` are the numbers of the (A, 2, SLOTS) boards."""
     q = queues_of(rules)
-    parts: list[tuple[Boards, Games, Codes, Flags]] = []
+    parts: list[tuple[Boards, Rows, Codes, Flags]] = []
     at = rules.turn.is_early(boards, rules) * q.is_choice.size + pending
     for early, code in (divmod(both, q.is_choice.size) for both in np.unique(at).tolist()):
-        games = np.flatnonzero(at == early * q.is_choice.size + code).astype(np.int32)
-        here = boards.take(games, axis=0)
+        rows = where(at == early * q.is_choice.size + code)
+        here = boards.take(rows, axis=0)
         head = q.items[code][0]
         for follower, passes in q.choices[early][code]:
-            results = [(here, games)]
+            results = [(here, rows)]
             if head in ("open", "open_theirs"):
-                results = opened(here, games, MINE if head == "open" else THEIRS, rules)
-            for after, game in results:
-                parts.append((after, game, np.full(game.size, follower, np.int8), np.full(game.size, passes)))
-    after, game, codes, passed = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return after, game, codes, passed
+                results = opened(here, rows, MINE if head == "open" else THEIRS, rules)
+            for after, row in results:
+                parts.append((after, row, np.full(row.size, follower, np.int8), np.full(row.size, passes)))
+    after, row, codes, passed = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    order = np.argsort(row, kind="stable")
+    return Named(after.take(order, axis=0), games.take(row.take(order)), codes.take(order), passed.take(order))
 
 
-def opened(boards: Boards, games: Games, side: int, rules: Ruleset) -> list[tuple[Boards, Games]]:
+def opened(boards: Boards, games: Rows, side: int, rules: Ruleset) -> list[tuple[Boards, Rows]]:
     """For each home point of `side`, low to high: the boards with that point opened."""
     assert rules.binding is not None
     results = []
@@ -133,96 +143,75 @@ def afterstates(boards: Boards, pending: Codes, rules: Ruleset) -> Afterstates:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """Results of some of the games, sorted by game: each a position and what a last step changes in it."""
-
-    boards: Boards  # (R, 2, SLOTS), the chooser is MINE
-    parent: Rows  # (M,), row of `boards`
-    step: tuple[Slots, Slots] | None  # (M,) slots that a checker leaves and lands on
-    changes: Sequence[Change]  # what that does to other slots of the M rows
-    game: Games  # (M,)
-    pending: Codes  # (M,)
-    passed: Flags  # (M,)
-    outcome: Outcomes  # (M,)
-
-
 def _afterstates(boards: Boards, pending: Codes, rules: Ruleset) -> Afterstates:
     """One slice of `afterstates`."""
-    q = queues_of(rules)
-    found: list[Found] = []
-    pair = q.numbers[:, 0] != q.numbers[:, 1]
-    kind = np.where(q.is_choice, 2, np.where(pair & (q.numbers[:, 1] > 0), 1, 0)).take(pending)
-    for which in np.unique(kind).tolist():
-        games = np.flatnonzero(kind == which).astype(np.int32)
-        start, codes = boards.take(games, axis=0), pending.take(games)
-        if which == 2:
-            found.append(chosen(start, codes, games, rules))
-            continue
-        layers = grow(start, codes, rules, pairs=which == 1)
+    is_choice = queues_of(rules).is_choice.take(pending)
+    games, asked = where(~is_choice), where(is_choice)
+    layers: list[Plays] = []
+    if games.size:
+        layers = grow(boards.take(games, axis=0), pending.take(games), rules)
         if rules.scoring.deadlock:
             declare_draws(layers, rules)
-        found += [played(layer, games, rules) for layer in layers]
-    return in_order(found, boards, pending, rules)
+    named = choices(boards.take(asked, axis=0), pending.take(asked), asked, rules) if asked.size else None
+    return in_order(layers, games, named, boards, pending, rules)
 
 
-def chosen(start: Boards, codes: Codes, games: Games, rules: Ruleset) -> Found:
-    """The results of decisions that play no number, in these games."""
-    after, game, follower, passed = choices(start, codes, rules)
-    order = np.argsort(game, kind="stable")
-    going = np.full(game.size, -1, np.int8)
-    return Found(after, order, None, (), games.take(game.take(order)), follower.take(order), passed.take(order), going)
-
-
-def played(plays: Plays, games: Games, rules: Ruleset) -> Found:
-    """The results of plays, with what follows them."""
-    q = queues_of(rules)
-    at = plays.began.pending.take(plays.game).astype(np.intp) * LEFTS + plays.left
-    if rules.turn.judges_ends:
-        at += rules.turn.is_early(plays.boards, rules) * np.intp(q.worth.size)
-    follower, passed = q.next.reshape(-1).take(at), q.passes.reshape(-1).take(at) & (plays.outcome < 0)
-    if plays.origin is None:
-        boards, step, changes = plays.began.boards, None, []
-    else:
-        boards, step, changes = plays.origin.boards, (plays.src, plays.dst), plays.changes
-    return Found(boards, plays.parent, step, changes, games.take(plays.game), follower, passed, plays.outcome)
-
-
-def in_order(found: list[Found], before: Boards, decided: Codes, rules: Ruleset) -> Afterstates:
+def in_order(
+    layers: list[Plays], games: Rows, named: Named | None, before: Boards, decided: Codes, rules: Ruleset
+) -> Afterstates:
     """Rows sorted by game, each turned to the view of whoever acts next, memory written."""
-    counts = [np.bincount(part.game, minlength=len(before)) for part in found]
-    start = np.zeros(len(before) + 1, np.int64)
-    np.cumsum(np.sum(counts, axis=0), out=start[1:])
-    size = int(start[-1])
-    position = np.empty(size, np.intp)
-    pending, passed, outcome = np.empty(size, np.int8), np.empty(size, np.bool_), np.empty(size, np.int8)
-    edited, taken, offset = [], start[:-1].copy(), 0
-    for part, count in zip(found, counts, strict=True):
-        place = (taken - np.cumsum(count) + count).take(part.game) + np.arange(part.game.size)
-        position[place] = part.parent + offset
-        pending[place], passed[place], outcome[place] = part.pending, part.passed, part.outcome
-        edited.append((part, place * CELLS + THEIRS * SLOTS))
+    q = queues_of(rules)
+    owners = [games.take(layer.game) for layer in layers] + ([named.game] if named else [])
+    counts = [np.bincount(owner, minlength=len(before)) for owner in owners]
+    total = np.sum(counts, axis=0)
+    start = np.concatenate([[0], np.cumsum(total)])
+    places, taken = [], start[:-1].copy()
+    for owner, count in zip(owners, counts, strict=True):
+        places.append((taken - np.cumsum(count) + count).take(owner) + np.arange(owner.size))
         taken += count
-        offset += len(part.boards)
-    halves = np.empty((size, 2), np.intp)  # all are turned here; who acts again is turned back
-    np.multiply(position, 2, out=halves[:, THEIRS])
-    np.add(halves[:, THEIRS], THEIRS, out=halves[:, MINE])
-    boards = np.concatenate([part.boards for part in found]).reshape(-1, SLOTS).take(halves, axis=0)
-    flat = boards.reshape(-1)
-    for part, chooser in edited:
-        if part.step is not None:
-            flat[chooser + part.step[0]] -= 1
-            flat[chooser + part.step[1]] += 1
-        for change in part.changes:
-            cells = np.where(change.cells < SLOTS, change.cells, change.cells - CELLS)
-            flat[chooser.take(change.rows) + cells] += np.int8(change.delta)
+    left, outcome = np.zeros(start[-1], np.int8), np.full(start[-1], -1, np.int8)
+    for layer, place in zip(layers, places, strict=False):
+        left[place], outcome[place] = layer.left, layer.outcome
+    boards = turned(layers, places, named)
+    at = np.repeat(decided * np.intp(LEFTS), total) + left
+    if rules.turn.judges_ends:
+        at += rules.turn.is_early(boards[:, ::-1], rules) * np.intp(q.worth.size)
+    pending, passed = q.next.reshape(-1).take(at), q.passes.reshape(-1).take(at) & (outcome < 0)
     if rules.binding is not None:
         bind(boards, pending, passed, rules)
+    if named:
+        pending[places[-1]], passed[places[-1]] = named.pending, named.passed
     stays = where(~passed)
     boards[stays] = boards[stays, ::-1]
     rules.remember(boards, passed)
-    game = np.repeat(np.arange(len(before), dtype=np.int32), np.diff(start))
+    game = np.repeat(np.arange(len(before), dtype=np.int32), total)
     return Afterstates(boards, pending, passed, outcome, game, start, before, decided)
+
+
+def turned(layers: list[Plays], places: list[Rows], named: Named | None) -> Boards:
+    """(M, 2, SLOTS): all results in their places, seen by the other side than the chooser."""
+    origins = [layer.origin.boards if layer.origin else layer.began.boards for layer in layers]
+    parents = [layer.parent for layer in layers]
+    if named:
+        origins.append(named.boards)
+        parents.append(np.arange(named.game.size))
+    sizes = [len(origin) for origin in origins]
+    size = sum(place.size for place in places)
+    halves = np.empty((size, 2), np.intp)
+    for parent, place, offset in zip(parents, places, np.cumsum([0, *sizes]).tolist(), strict=False):
+        halves[place, THEIRS] = (parent + offset) * 2
+    np.add(halves[:, THEIRS], THEIRS, out=halves[:, MINE])
+    boards = np.concatenate(origins).reshape(-1, SLOTS).take(halves, axis=0)
+    flat = boards.reshape(-1)
+    for layer, place in zip(layers, places, strict=False):
+        if layer.origin is not None:
+            chooser = place * CELLS + THEIRS * SLOTS
+            flat[chooser + layer.src] -= 1
+            flat[chooser + layer.dst] += 1
+            for change in layer.changes:
+                cells = np.where(change.cells < SLOTS, change.cells, change.cells - CELLS)
+                flat[chooser.take(change.rows) + cells] += np.int8(change.delta)
+    return boards
 
 
 def bind(boards: Boards, pending: Codes, passed: Flags, rules: Ruleset) -> None:

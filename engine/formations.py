@@ -11,7 +11,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from engine.ruleset import Ruleset, Sight, is_closed_out, leading_to
+from engine.reach import is_closed_out, leading_to
+from engine.ruleset import Ruleset, Sight
 from engine.slots import Flags, Words, bit, has_run, runs_of, span
 
 
@@ -112,9 +113,11 @@ class Unblock:
         """(M,) flags: the blockade stood as the turn began, and still stands."""
         rules = see.rules
         if self.trigger == "no_move":
-            before = is_blockade(rules.turned(see.mine_before), see.closed_before, see.his_before, rules)
+            before = is_blockade(
+                rules.turned(see.then(see.began.mine)), see.then(see.began.closed), see.then(see.began.his), rules
+            )
             return before & blocks_now(see) if before.any() else before
-        before = self._is_behind(see.mine_before, see.his_before, rules)
+        before = self._is_behind(see.then(see.began.mine), see.then(see.began.his), rules)
         return before & self._is_behind(see.mine, see.his, rules) if before.any() else before
 
     def _is_behind(self, mine: Words, his: Words, rules: Ruleset) -> Flags:

@@ -7,7 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from engine.ruleset import Ruleset, Sight, leading_to
+from engine.reach import leading_to
+from engine.ruleset import Ruleset, Sight
 from engine.slots import ALL_SLOTS, MINE, THEIRS, Boards, Flags, Words, bit, pack, span
 
 
@@ -98,7 +99,7 @@ class EntryTrigger(Ban):
 
     def allow(self, can: Words, see: Sight) -> Words:
         """(M,) words: without the stock, where this roll may not be used to enter from there."""
-        rules, numbers = see.rules, see.numbers
+        rules, numbers = see.rules, see.began.numbers
         if self.needs == "six":
             is_good = (numbers == rules.faces).any(axis=1)
         else:
@@ -188,7 +189,7 @@ class HeadLimit(Ban):
         began = see.held_before(rules.memory["head"] if self.across_tiers else head)
         is_shut = began - see.held(head) >= self.per_turn
         if self.opening:
-            first, second = see.numbers[:, 0], see.numbers[:, 1]
+            first, second = see.began.numbers[:, 0], see.began.numbers[:, 1]
             lets_off = (first == second) & np.isin(first, self.doubles(rules))
             is_first = see.held_before(rules.memory["turns"]) == 0
             is_shut &= ~(lets_off.take(see.code) & is_first & (began - see.held(head) < 2))
@@ -286,7 +287,7 @@ class HitterStays(Ban):
 
     def allow(self, can: Words, see: Sight) -> Words:
         """(M,) words: without the home points where I have hit and stand alone."""
-        hits = see.mine & see.rules.home_words & see.theirs_any_before
+        hits = see.mine & see.rules.home_words & see.then(see.began.theirs_any)
         if not hits.any():
             return can
         several = np.ascontiguousarray(pack(see.boards >= 2)[:, MINE])

@@ -13,13 +13,28 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from engine.queues import LARGER_LEFT, LEFTS, Queues, is_pair, queues_of
-from engine.ruleset import Began, Change, Ruleset, Sight, bears_off
-from engine.slots import MINE, OFF, SLOTS, Boards, Codes, Flags, Keys, Outcomes, Rows, Slots, Words, bit, where
+from engine.queues import LARGER_LEFT, LEFTS, Queues, queues_of
+from engine.reach import bears_off
+from engine.ruleset import Began, Change, Ruleset, Sight
+from engine.slots import (
+    ALL_SLOTS,
+    MINE,
+    OFF,
+    SLOTS,
+    Boards,
+    Codes,
+    Flags,
+    Keys,
+    Outcomes,
+    Rows,
+    Slots,
+    Words,
+    bit,
+    where,
+)
 from engine.tables import tables_of
 
 CELLS = 2 * SLOTS
-Games = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +46,7 @@ class Plays:
     parent: Rows  # (M,) rows of `origin`, or games
     src: Slots  # (M,): the last step leaves this slot
     dst: Slots  # (M,): and ends here
-    game: Games  # (M,)
+    game: Rows  # (M,)
     left: npt.NDArray[np.int8]  # (M,): which numbers of the tier are unplayed
     outcome: Outcomes  # (M,)
 
@@ -56,7 +71,7 @@ class Plays:
             return self.began.mine.take(self.parent)
         is_last = self.origin.boards.reshape(-1).take(self.parent * CELLS + self.src) == 1
         emptied = is_last.astype(np.uint32) << self.src.astype(np.uint32)
-        return (self.origin.mine.take(self.parent) & ~emptied) | np.uint32(1) << self.dst.astype(np.uint32)
+        return np.asarray((self.origin.mine.take(self.parent) & ~emptied) | np.uint32(1) << self.dst.astype(np.uint32))
 
     @cached_property
     def key(self) -> Keys:
@@ -76,10 +91,23 @@ class Plays:
         rules = self.began.rules
         return rules.contact.changes(self.origin.boards, self.parent, self.src, self.dst, rules)
 
+    @cached_property
+    def is_pair(self) -> Flags:
+        """(M,) flags: are two different numbers being played?"""
+        return self.began.is_pair.take(self.game)
+
     def take(self, rows: Rows) -> Plays:
         """These rows, in rising order."""
-        columns = (array.take(rows) for array in (self.parent, self.src, self.dst, self.game, self.left, self.outcome))
-        part = Plays(self.began, self.origin, *columns)
+        part = Plays(
+            self.began,
+            self.origin,
+            self.parent.take(rows),
+            self.src.take(rows),
+            self.dst.take(rows),
+            self.game.take(rows),
+            self.left.take(rows),
+            self.outcome.take(rows),
+        )
         for name in {"boards", "mine", "key"} & self.__dict__.keys():  # what is worked out already
             part.__dict__[name] = self.__dict__[name].take(rows, axis=0)
         return part
@@ -113,7 +141,7 @@ def bits_of(words: Words) -> tuple[Rows, Slots]:
     for each of them, and that was most of the cost (a third less this way, measured).
     """
     halves = words.view(np.uint16)
-    some = where(halves)
+    some = where(halves != 0)
     at = where(np.unpackbits(halves.take(some).view(np.uint8), bitorder="little").view(np.bool_))
     half = some.take(at >> 4)
     return half >> 1, ((half & 1) << 4) + (at & 15)
@@ -144,18 +172,18 @@ def distinct(keys: Keys) -> Rows:
 
 def options(plays: Plays, q: Queues) -> tuple[Rows, Words, npt.NDArray[np.int8]]:
     """Which row may play which die next: (row, die, what is left afterwards), the larger die first."""
-    at = plays.began.pending.take(plays.game).astype(np.intp) * LEFTS + plays.left
+    at = plays.began.pending.take(plays.game) * np.intp(LEFTS) + plays.left
     dice = q.step_die.reshape(-1, 2).take(at, axis=0).reshape(-1)
     left = q.step_left.reshape(-1, 2).take(at, axis=0).reshape(-1)
-    place = where(dice)
+    place = where(dice != 0)
     return place >> 1, dice.take(place), left.take(place)
 
 
 def step(plays: Plays, rules: Ruleset, *, ordered: bool = False) -> tuple[Plays, Rows, Words]:
     """The next layer: every legal step with every number still to be played, and what may leave.
 
-    `ordered`: the steps of a play leave their slots in falling order (doubles: every multiset of
-    steps comes once).
+    `ordered`: the steps of a double leave their slots in falling order, so that every multiset of
+    steps comes once.
 
     Returns:
         The layer, in which nothing is over yet; the rows of `plays` that have a number to play, and
@@ -165,10 +193,12 @@ def step(plays: Plays, rules: Ruleset, *, ordered: bool = False) -> tuple[Plays,
     row, die, left = options(plays, queues_of(rules))
     can = can_leave(plays.see(row, die))
     if ordered and plays.origin is not None:
-        can &= tables.falling.take(plays.src).take(row)
+        allowed = tables.falling.take(plays.src)
+        allowed[plays.is_pair] = ALL_SLOTS
+        can &= allowed.take(row)
     option, src = bits_of(can)
     parent = row.take(option)
-    dst = tables.landing.take(die.take(option) * np.intp(SLOTS) + src)
+    dst = tables.landing.take((die * np.intp(SLOTS)).take(option) + src)
     going = np.full(src.size, -1, np.int8)
     return Plays(plays.began, plays, parent, src, dst, plays.game.take(parent), left.take(option), going), row, can
 
@@ -181,27 +211,36 @@ def repeated(plays: Plays, doubts: Rows, rules: Ruleset) -> Rows:
     return doubts.compress(is_repeated)
 
 
-def without_twins(plays: Plays, row: Rows, can: Words, rules: Ruleset) -> Plays:
-    """The second layer of pairs, every position once.
+def each_once(plays: Plays, row: Rows, can: Words, rules: Ruleset) -> Plays:
+    """The plays of a second or later layer, every position once; `row` and `can` are what `step` returned.
 
-    The same two steps in either order lead to the same position, whatever they hit or pin: where
-    both orders are legal, the one that plays the larger number first goes. Of what is left only few
-    can be equal: a checker that goes on or steps into the other's place, bearing off, and bar and
-    hand, from which one enters alike. The keys of all others need not be known.
+    Doubles grow in order and meet no equals, unless order matters; then all are compared. The same
+    two steps of a pair lead to the same position in either order, whatever they hit or pin: where
+    both are legal, the one that plays the larger number first goes. Of what is left only few can be
+    equal: a checker that goes on or steps into the other's place, bearing off, and bar and hand, from
+    which one enters alike. The keys of all others need not be known.
     """
     first = plays.origin
     assert first is not None
-    later = np.zeros(len(plays.began.boards) * SLOTS, np.uint32)  # smaller first: source -> the larger's sources
-    smaller = where(first.left.take(row) == LARGER_LEFT)
-    at = row.take(smaller)
-    later[first.game.take(at) * np.intp(SLOTS) + first.src.take(at)] = can.take(smaller)
-    source, landing = first.src.take(plays.parent), first.dst.take(plays.parent)
-    twins = later.take(plays.game * np.intp(SLOTS) + plays.src) >> source.astype(np.uint32) & np.uint32(1)
-    is_kept = (twins == 0) | (first.left == LARGER_LEFT).take(plays.parent)
-    alike = (plays.src == landing) | (plays.dst == source) | (plays.dst == OFF) | (landing == OFF)
-    alike |= (source == rules.bar) & (plays.src == rules.hand)
-    is_kept[repeated(plays, where(alike & is_kept), rules)] = False
-    return plays.take(where(is_kept))
+    if first.is_pair.take(row).any():
+        later = np.zeros(len(plays.began.boards) * SLOTS, np.uint32)  # smaller first: source -> the larger's sources
+        smaller = where(((first.left == LARGER_LEFT) & first.is_pair).take(row))
+        at = row.take(smaller)
+        later[first.game.take(at) * SLOTS + first.src.take(at)] = can.take(smaller)
+        source, landing = first.src.take(plays.parent), first.dst.take(plays.parent)
+        twins = later.take(plays.game * SLOTS + plays.src) >> source.astype(np.uint32) & np.uint32(1)
+        is_kept = (twins == 0) | ((first.left == LARGER_LEFT) | ~first.is_pair).take(plays.parent)
+        alike = (plays.src == landing) | (plays.dst == source) | (plays.dst == OFF) | (landing == OFF)
+        alike |= (source == rules.bar) & (plays.src == rules.hand)
+        alike &= first.is_pair.take(plays.parent)
+    else:
+        is_kept, alike = np.ones(plays.game.size, np.bool_), np.zeros(plays.game.size, np.bool_)
+    if rules.order_matters:
+        alike |= ~first.is_pair.take(plays.parent)
+    doubts = where(alike & is_kept)
+    if doubts.size:
+        is_kept[repeated(plays, doubts, rules)] = False
+    return plays if is_kept.all() else plays.take(where(is_kept))
 
 
 def end_games(plays: Plays, rules: Ruleset) -> None:
@@ -217,28 +256,23 @@ def end_games(plays: Plays, rules: Ruleset) -> None:
 # -- a tier -----------------------------------------------------------------------------------------------
 
 
-def grow(boards: Boards, pending: Codes, rules: Ruleset, *, pairs: bool) -> list[Plays]:
-    """Every legal play of one tier, for N games that all play pairs, or all runs of equal numbers.
+def grow(boards: Boards, pending: Codes, rules: Ruleset) -> list[Plays]:
+    """Every legal play of the first tier of what is pending.
 
     Args:
         boards: (N, 2, SLOTS) int8, MINE is to decide.
-        pending: (N,) int8.
+        pending: (N,) int8, codes of queues that begin with numbers.
         rules: of all games.
-        pairs: which of the two.
 
     Returns:
         Every distinct result once, by the number of its steps.
     """
     layer = unmoved(boards, pending, rules)
     layers = [layer]
-    ordered = not pairs and not rules.order_matters
     while layer.game.size and layer.left.any():
-        layer, row, can = step(layer, rules, ordered=ordered)
-        if pairs and len(layers) > 1:
-            layer = without_twins(layer, row, can, rules)
-        elif not ordered and len(layers) > 1:
-            rows = np.arange(layer.game.size)
-            layer = layer.take(np.delete(rows, repeated(layer, rows, rules)))
+        layer, row, can = step(layer, rules, ordered=not rules.order_matters)
+        if len(layers) > 1:
+            layer = each_once(layer, row, can, rules)
         end_games(layer, rules)
         if rules.formation_scope == "each_step":
             layer = standing(layer, rules, hard=True)
@@ -262,11 +296,12 @@ def lawful(layers: list[Plays], rules: Ruleset) -> list[Plays]:
 def unmoved(boards: Boards, pending: Codes, rules: Ruleset) -> Plays:
     """The plays that have made no step yet, one for each of N games."""
     q = queues_of(rules)
-    began = Began(rules=rules, boards=boards, pending=pending, numbers=q.numbers)
+    is_pair = q.is_pair.take(pending)
+    began = Began(rules=rules, boards=boards, pending=pending, is_pair=is_pair, numbers=q.numbers)
     games = np.arange(len(boards))
     nowhere = np.zeros(games.size, np.intp)
     going = np.full(games.size, -1, np.int8)
-    return Plays(began, None, games, nowhere, nowhere, games.astype(np.int32), q.full.take(pending), going)
+    return Plays(began, None, games, nowhere, nowhere, games, q.full.take(pending), going)
 
 
 def standing(plays: Plays, rules: Ruleset, *, hard: bool) -> Plays:
@@ -298,7 +333,7 @@ def worthiest(layers: list[Plays], rules: Ruleset) -> list[Plays]:
         for layer, is_left in zip(layers, some_left, strict=True):
             is_done[layer.game[~is_left]] = True
         rest = [where(is_left & ~is_done.take(layer.game)) for layer, is_left in zip(layers, some_left, strict=True)]
-    worths = [worth_of(layer.take(rows), rules) for layer, rows in zip(layers, rest, strict=True)]
+    worths = [worth_of(layer, rows, rules) for layer, rows in zip(layers, rest, strict=True)]
     best = np.full(size, -128, np.int8)
     for layer, rows, worth in zip(layers, rest, worths, strict=True):
         np.maximum.at(best, layer.game.take(rows), worth)
@@ -312,11 +347,11 @@ def worthiest(layers: list[Plays], rules: Ruleset) -> list[Plays]:
     return once([layer for layer in kept if layer.game.size], rules)
 
 
-def worth_of(plays: Plays, rules: Ruleset) -> npt.NDArray[np.int8]:
-    """(M,) int8: how well each play meets the duty to play."""
+def worth_of(plays: Plays, rows: Rows, rules: Ruleset) -> npt.NDArray[np.int8]:
+    """(R,) int8: how well each of these plays meets the duty to play."""
     if rules.must_play == "none":  # only entering stays a duty: as many as possible
-        return -plays.boards[:, MINE, rules.bar]
-    at = plays.began.pending.take(plays.game).astype(np.intp) * LEFTS + plays.left
+        return np.asarray(-plays.boards[rows, MINE, rules.bar])
+    at = plays.began.pending.take(plays.game.take(rows)) * np.intp(LEFTS) + plays.left.take(rows)
     return queues_of(rules).worth.reshape(-1).take(at)
 
 
@@ -379,7 +414,7 @@ def is_dead(boards: Boards, rules: Ruleset) -> Flags:
             break
         start, pending = boards[rows, ::view], np.full(rows.size, code, np.int8)
         if rules.formations:
-            for plays in grow(start, pending, rules, pairs=is_pair(q.items[code][0])):
+            for plays in grow(start, pending, rules):
                 dead[rows[plays.game[plays.left != q.full[code]]]] = False
         else:  # a single step is a play
             row, die, _ = options(first := unmoved(start, pending, rules), q)

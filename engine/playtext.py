@@ -19,17 +19,17 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from engine.decisions import Afterstates, afterstates
 from engine.notation import PositionError
-from engine.plays import CELLS, Plays, step
+from engine.plays import CELLS, Plays, end_games, step, unmoved
 from engine.queues import name_of, queues_of
 from engine.ruleset import Item, Queue, Ruleset
-from engine.slots import MINE, OFF, THEIRS, Boards, Words, pack
+from engine.slots import MINE, OFF, THEIRS, Boards
 
 NO_PLAY = "no play"
 NEAREST = 3  # legal plays that a refusal names
@@ -81,26 +81,23 @@ class Ways:
 def ways_of(board: Boards, code: int, rules: Ruleset) -> Ways:
     """Every way through the numbers of a decision, grown by the engine's own steps.
 
-    Equal positions with equal numbers left are met once. Each row of a layer is given to the engine
-    as a game of its own, so that a step's game tells where it came from.
+    Equal positions with equal numbers left are met once.
 
     Args:
         board: (2, SLOTS) int8, MINE is to decide.
         code: of a queue that begins with numbers.
         rules: of the game.
     """
-    layer = _beginning(board, code, rules)
+    layer = unmoved(board[None], np.full(1, code, np.int8), rules)
     ways = Ways([], [], [])
     numbers = [ways.add(_checkers(board, rules), ())]
     while layer.game.size and layer.left.any():
-        size = layer.game.size
-        found = step(
-            layer, np.repeat(board[None], size, axis=0), np.full(size, code, np.int8), rules, ordered=False, merge=False
-        )
+        found, _, _ = step(layer, rules)
+        end_games(found, rules)
         known: dict[tuple[bytes, int], int] = {}
         rows = []
         for row, made in enumerate(_steps_of(layer, found, rules)):
-            parent = numbers[found.game[row]]
+            parent = numbers[found.parent[row]]
             key = found.boards[row].tobytes(), int(found.left[row])
             way = (*ways.steps[parent], made)
             if key not in known:
@@ -109,34 +106,17 @@ def ways_of(board: Boards, code: int, rules: Ruleset) -> Ways:
             elif _hits(way) < _hits(ways.steps[known[key]]):
                 ways.steps[known[key]] = way
             ways.onward[parent].append((made, known[key]))
-        layer = replace(found.take(np.array(rows, np.intp)), game=np.arange(len(rows), dtype=np.int32))
+        layer = found.take(np.array(rows, np.intp))
         numbers = list(known.values())
     return ways
 
 
-def _beginning(board: Boards, code: int, rules: Ruleset) -> Plays:
-    """The layer of a single play that has not begun."""
-    boards = board[None]
-    mine: Words = pack(boards > 0)[:, MINE]
-    return Plays(
-        boards,
-        mine,
-        np.zeros(1, np.int32),
-        np.zeros(1, np.uint64),
-        queues_of(rules).full[[code]],
-        np.full(1, 0xFFFFFFFF, np.uint32),
-        np.full(1, -1, np.int8),
-    )
-
-
 def _steps_of(layer: Plays, found: Plays, rules: Ruleset) -> list[Step]:
-    """The step that led to each row of `found`, whose `game` is a row of `layer`."""
-    before = layer.boards.take(found.game, axis=0)
-    change = (found.boards - before)[:, MINE, : rules.hand + 1]  # one checker leaves a slot and lands on another
-    source, landing = change.argmin(axis=1), change.argmax(axis=1)
-    cells = np.arange(landing.size) * CELLS + rules.across.take(landing)
-    hits = (before.reshape(-1).take(cells) == 1) & (found.boards.reshape(-1).take(cells) != 1)
-    return [Step(*made) for made in zip(source.tolist(), landing.tolist(), hits.tolist(), strict=True)]
+    """The last step of each row of `found`, which `layer` led to."""
+    cells = found.parent * CELLS + rules.across.take(found.dst)
+    theirs = np.arange(found.dst.size) * CELLS + rules.across.take(found.dst)
+    hits = (layer.boards.reshape(-1).take(cells) == 1) & (found.boards.reshape(-1).take(theirs) != 1)
+    return [Step(*made) for made in zip(found.src.tolist(), found.dst.tolist(), hits.tolist(), strict=True)]
 
 
 def _hits(steps: Iterable[Step]) -> int:

@@ -39,6 +39,7 @@ class Queues:
     names: tuple[str, ...]
     is_chance: npt.NDArray[np.bool_]  # (C,)
     is_choice: npt.NDArray[np.bool_]  # (C,)
+    is_pair: npt.NDArray[np.bool_]  # (C,): is the first tier two different numbers
     numbers: npt.NDArray[np.int8]  # (C, 4): the first tier, zeros behind
     full: npt.NDArray[np.int8]  # (C,): `left` of a play that has not begun
     step_die: npt.NDArray[np.uint32]  # (C, LEFTS, 2)
@@ -199,6 +200,7 @@ def queues_of(rules: Ruleset) -> Queues:
         names=tuple(map(name_of, items)),
         is_chance=np.array([queue[0] in CHANCE_ITEMS for queue in items]),
         is_choice=np.array([queue[0] in CHOICE_ITEMS for queue in items]),
+        is_pair=np.array([is_pair(queue[0]) for queue in items]),
         numbers=np.zeros((size, 4), np.int8),
         full=np.zeros(size, np.int8),
         step_die=np.zeros((size, LEFTS, 2), np.uint32),

@@ -31,7 +31,6 @@ from engine.slots import (
     Words,
     bit,
     pack,
-    span,
 )
 
 Opening = Literal["high_uses", "high_rerolls", "high_chooses", "low_rerolls"]
@@ -72,6 +71,7 @@ class Began:
     rules: Ruleset
     boards: Boards  # (N, 2, SLOTS), the chooser is MINE
     pending: Codes  # (N,), what is to be played
+    is_pair: Flags  # (N,), are two different numbers to be played
     numbers: npt.NDArray[np.int8]  # (C, 4), the first tier of every queue, zeros behind
 
     @cached_property
@@ -117,7 +117,7 @@ class Reached(Protocol):
         """(R,) words: the slots that hold a free checker of mine."""
 
     @property
-    def game(self) -> npt.NDArray[np.int32]:
+    def game(self) -> Rows:
         """(R,), which decision a position belongs to."""
 
 
@@ -134,10 +134,9 @@ class Sight:
     row: Rows  # (M,), which of them each position is
     die: Words  # (M,), the number being played; zero where no step is asked for
 
-    @property
-    def numbers(self) -> npt.NDArray[np.int8]:
-        """(C, 4), the first tier of every queue, zeros behind."""
-        return self.began.numbers
+    def then(self, words: Words) -> Words:
+        """(M,) words: what the N decisions were like as they began, for each row; cheap, so ask what no step changes."""
+        return words.take(self.game)
 
     @cached_property
     def mine(self) -> Words:
@@ -145,7 +144,7 @@ class Sight:
         return self.reached.mine.take(self.row)
 
     @cached_property
-    def game(self) -> npt.NDArray[np.int32]:
+    def game(self) -> Rows:
         """(M,), which decision a position belongs to."""
         return self.reached.game.take(self.row)
 
@@ -165,43 +164,18 @@ class Sight:
         return self.began.boards.take(self.game, axis=0)
 
     @cached_property
-    def mine_before(self) -> Words:
-        """(M,) words: `mine` as the decision began."""
-        return self.began.mine.take(self.game)
-
-    @cached_property
-    def pinned(self) -> Words:
-        """(M,) words: the points on which a checker of mine is pinned; no step of mine changes them."""
-        return self.began.pinned.take(self.game)
-
-    @cached_property
     def his(self) -> Words:
         """(M,) words in HIS count: the slots on which the opponent has a free checker."""
         if self.rules.contact.fate == "safe":
-            return self.his_before
+            return self.then(self.began.his)
         return np.ascontiguousarray(pack(self.boards > 0)[:, THEIRS])
-
-    @cached_property
-    def his_before(self) -> Words:
-        """(M,) words in HIS count: the same as the decision began."""
-        return self.began.his.take(self.game)
 
     @cached_property
     def theirs_any(self) -> Words:
         """(M,) words in MY count: the points on which the opponent has a free checker."""
         if self.rules.contact.fate == "safe":
-            return self.theirs_any_before
+            return self.then(self.began.theirs_any)
         return self.rules.mirrored(self.boards >= 1)
-
-    @cached_property
-    def theirs_any_before(self) -> Words:
-        """(M,) words in MY count: the same as the decision began; cheaper, for what no step of mine changes."""
-        return self.began.theirs_any.take(self.game)
-
-    @cached_property
-    def theirs_made_before(self) -> Words:
-        """(M,) words in MY count: the points on which he had two free checkers or more as the decision began."""
-        return self.began.theirs_made.take(self.game)
 
     def held(self, slot: int) -> Counts:
         """(M,) int8: my checkers on one slot; cheaper than `boards`."""
@@ -216,11 +190,6 @@ class Sight:
         """(M,) words in HIS count: points of mine on which he may not land."""
         least = self.rules.contact.block_at
         return self.rules.turned(self.mine if least == 1 else pack(self.boards >= least)[:, MINE])
-
-    @property
-    def closed_before(self) -> Words:
-        """(M,) words in HIS count: the same as the decision began."""
-        return self.began.closed.take(self.game)
 
 
 class Part(Protocol):
@@ -515,29 +484,3 @@ class Ruleset(Board):
                     if self.bearing.may_leave(point, die, held):
                         table[die, pattern] |= bit(point)
         return table
-
-
-def leading_to(points: Words | np.uint32, die: Words | np.uint32, rules: Ruleset) -> Words:
-    """(M,) words: the slots, bar and hand among them, from which `die` leads to one of these points."""
-    reach = (points << die) & span(1, rules.bar)
-    return np.asarray(reach | (reach & bit(rules.bar)) << np.uint32(1))  # from the hand one enters like from the bar
-
-
-def bears_off(see: Sight) -> Words:
-    """(M,) words: the points I may bear off from with this die."""
-    rules = see.rules
-    away = see.mine & rules.away_words
-    if rules.contact.fate == "pinned":
-        away = away | (see.pinned if not rules.bearing.while_pinned else see.pinned & rules.away_words)
-    words = np.zeros_like(see.mine)
-    ready = np.flatnonzero(away == 0)
-    if ready.size:
-        pattern = (see.mine[ready] & rules.home_words) >> np.uint32(1)
-        words[ready] = rules.bearing_table[see.die[ready], pattern]
-    return words
-
-
-def is_closed_out(boards: Boards, rules: Ruleset) -> Flags:
-    """(M,) flags: MINE holds every home point with two or more while THEIRS has a checker on the bar."""
-    is_closed = np.asarray((boards[:, MINE, 1 : rules.quarter + 1] >= 2).all(axis=1))
-    return is_closed & (boards[:, THEIRS, rules.bar] > 0)

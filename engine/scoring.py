@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.ruleset import Ruleset
-from engine.slots import MINE, OFF, THEIRS, Boards, Flags, Outcomes, Rows, Slots
+from engine.slots import MINE, OFF, THEIRS, Boards, Flags, Outcomes, Rows, Slots, where
 
 GOES_ON = np.int8(-1)
 
@@ -31,8 +31,8 @@ def draw_sentence(deadlock: bool) -> str:
 
 def last_off(boards: Boards, row: Rows, dst: Slots, rules: Ruleset) -> Rows:
     """The steps to `dst`, taken from boards[row], that bear off the last checker of MINE."""
-    off = np.flatnonzero(dst == OFF)
-    return off[boards[row.take(off), MINE, OFF] == rules.checkers - 1]
+    off = where(dst == OFF)
+    return off.compress(boards[row.take(off), MINE, OFF] == rules.checkers - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +87,7 @@ class Race:
     def outcome(self, boards: Boards, rules: Ruleset) -> Outcomes:
         """(M,) int8: MINE has borne off everything; which win it is."""
         outcomes = np.full(len(boards), GOES_ON)
-        over = np.flatnonzero(boards[:, MINE, OFF] == rules.checkers)
+        over = where(boards[:, MINE, OFF] == rules.checkers)
         if over.size:
             final = boards.take(over, axis=0)
             margin = np.zeros(over.size, np.int8)
@@ -175,7 +175,7 @@ class Mother:
 
     def may_end(self, boards: Boards, row: Rows, src: Slots, dst: Slots, rules: Ruleset) -> Rows:
         """Those that bear off the last checker, leave the start point, or land on the opponent's."""
-        near = np.flatnonzero((src == rules.points) | (dst == rules.opposing(rules.points)))
+        near = where((src == rules.points) | (dst == rules.opposing(rules.points)))
         return np.union1d(near, last_off(boards, row, dst, rules))
 
     def outcome(self, boards: Boards, rules: Ruleset) -> Outcomes:
@@ -183,7 +183,7 @@ class Mother:
         payoffs = self.payoffs(rules)
         place = np.array([payoffs.index(points) for points in self.race.payoffs(rules)] + [GOES_ON], np.int8)
         outcomes = place.take(self.race.outcome(boards, rules))
-        pinned = np.flatnonzero((boards[:, THEIRS, rules.points] < 0) & (outcomes < 0))
+        pinned = where((boards[:, THEIRS, rules.points] < 0) & (outcomes < 0))
         if pinned.size:
             own = boards[pinned, MINE, rules.points]
             win, draw = payoffs.index(self.value), len(payoffs) // 2

@@ -16,6 +16,7 @@ LAYERS = [  # a module may import from the lines above its own
     ["engine.slots"],
     ["engine.board"],
     ["engine.ruleset"],
+    ["engine.reach"],
     ["cli"],
     [f"engine.{name}" for name in ("contact", "turn", "limits", "formations", "bearing", "scoring", "binding")],
     ["engine.queues", "engine.tables"],
