@@ -135,7 +135,7 @@ class Sight:
     die: Words  # (M,), the number being played; zero where no step is asked for
 
     def then(self, words: Words) -> Words:
-        """(M,) words: what the N decisions were like as they began, for each row; cheap, so ask what no step changes."""
+        """(M,) words: what the N decisions knew as they began, for each row; cheap, for what no step changes."""
         return words.take(self.game)
 
     @cached_property
