@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from matplotlib import rc_context
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from matplotlib.ticker import EngFormatter
 from rich.console import RenderableType
 
 from engine.ruleset import InputError, Ruleset
@@ -38,6 +40,7 @@ TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+TEMPLATES.filters["breakable"] = lambda name: Markup(re.sub("([/:,])", r"\1<wbr>", escape(name)))
 PACKAGES = ("tabula-rasa", "numpy", "torch")
 DEPTH = 65  # percent of its colour that the strongest cell has; figures stay readable on it, light or dark
 LIGHT_INK = "#e3e7ea"  # as the style sheet's, for figures on a dark page
@@ -86,7 +89,9 @@ def text(title: str, *paragraphs: str) -> Section:
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], note: str = "") -> Section:
     """Figures in columns, the first one holding names; columns of figures are set flush right."""
     cells = [[str(cell) for cell in row] for row in rows]
-    numeric = [all(re.fullmatch(r"[-+±−–\d.,:%\s]*", row[at]) for row in cells) for at in range(len(columns))]
+    numeric = [
+        at > 0 and all(re.fullmatch(r"[-+±−–\d.,:%\s]*", row[at]) for row in cells) for at in range(len(columns))
+    ]
     return Section(title, _render("table", columns=columns, rows=cells, numeric=numeric, note=note))
 
 
@@ -156,6 +161,7 @@ def curves(title: str, panels: Mapping[str, Sequence[Curve]], label: str, note: 
             if len(line.low):
                 axes.fill_between(line.x, line.low, line.high, color=drawn.get_color(), alpha=0.25, linewidth=0)
         axes.set(xlabel=x)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
     figure.axes[0].set_ylabel(label)
