@@ -14,7 +14,9 @@ from arena.page import check_folder, write_page
 from cli import Parser, at_least, run
 from engine.ruleset import InputError
 
-COMMANDS: dict[str, str] = {}  # name -> what it measures; the module is `arena.commands.NAME`
+COMMANDS: dict[str, str] = {
+    "rate": "ratings of a field, and the learning curve of runs",
+}  # name -> what it measures; the module is `arena.commands.NAME`
 
 
 def main() -> int:
@@ -40,7 +42,7 @@ def main() -> int:
         check_folder(args.report)
     findings = module.find(args)
     command = shlex.join(["python", "-m", "arena", *sys.argv[1:]])
-    findings.record |= {"command": command, "seed": args.seed}
+    findings.record.update(command=command, seed=args.seed)
     if str(args.json) == "-":
         print(json.dumps(findings.record))
     else:

@@ -151,8 +151,22 @@ def shares(title: str, names: Sequence[str], points: Sequence[int], rows: Values
     return Section(title, _render("shares", kinds=kinds, rows=bars, note=note))
 
 
-def curves(title: str, panels: Mapping[str, Sequence[Curve]], label: str, note: str = "") -> Section:
-    """Lines in panels side by side, one for each x: its label -> the lines. They share y, which is `label`."""
+def curves(
+    title: str,
+    panels: Mapping[str, Sequence[Curve]],
+    label: str,
+    note: str = "",
+    levels: Mapping[str, float] | None = None,
+) -> Section:
+    """Lines in panels side by side, one for each x.
+
+    Args:
+        title: the heading.
+        panels: label of x -> the lines drawn against it.
+        label: of y, which the panels share.
+        note: stands below.
+        levels: name -> y of lines across, to compare with.
+    """
     figure = Figure(figsize=(max(6.4, 3.6 * len(panels)), 3.8), layout="constrained")
     parts = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, (x, lines) in zip(parts, panels.items(), strict=True):
@@ -164,9 +178,13 @@ def curves(title: str, panels: Mapping[str, Sequence[Curve]], label: str, note: 
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-    figure.axes[0].set_ylabel(label)
+        for level in (levels or {}).values():
+            axes.axhline(level, color="#888", linestyle="--", linewidth=1)
+    for name, level in (levels or {}).items():
+        parts[-1].text(1.01, level, name, transform=parts[-1].get_yaxis_transform(), va="center", fontsize=8)
+    parts[0].set_ylabel(label)
     if any(len(lines) > 1 for lines in panels.values()):
-        figure.axes[-1].legend(frameon=False)
+        parts[-1].legend(frameon=False)
     return picture(title, figure, note)
 
 
