@@ -40,7 +40,7 @@ TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-TEMPLATES.filters["breakable"] = lambda name: Markup(re.sub("([/:,])", r"\1<wbr>", escape(name)))
+TEMPLATES.filters["breakable"] = lambda name: Markup(re.sub("([/:,])", r"\1<wbr>", str(escape(name))))
 PACKAGES = ("tabula-rasa", "numpy", "torch")
 DEPTH = 65  # percent of its colour that the strongest cell has; figures stay readable on it, light or dark
 LIGHT_INK = "#e3e7ea"  # as the style sheet's, for figures on a dark page
@@ -103,8 +103,9 @@ def heat_map(
     note: str = "",
     form: str = "+.3f",
     small: Sequence[Sequence[str]] | None = None,
+    middle: float = 0.0,
 ) -> Section:
-    """A table coloured by its figures: blue above 0, orange below, the deeper the farther from 0.
+    """A table coloured by its figures: blue above the middle, orange below, the deeper the farther from it.
 
     Args:
         title: the heading.
@@ -114,15 +115,16 @@ def heat_map(
         note: stands below.
         form: how a figure is written, as `format` has it.
         small: (rows, columns) words that stand in small print below each figure, such as `±0.012`.
+        middle: the figure that has no colour.
     """
     grid = np.asarray(values, np.float64).reshape(len(names), len(columns))
-    most = float(np.nanmax(np.abs(grid), initial=0.0, where=np.isfinite(grid))) or 1.0
+    most = float(np.nanmax(np.abs(grid - middle), initial=0.0, where=np.isfinite(grid))) or 1.0
     rows = [
         [
             {
                 "told": format(value, form) if math.isfinite(value) else "",
-                "hue": "gain" if value >= 0 else "loss",
-                "depth": round(DEPTH * abs(value) / most) if math.isfinite(value) else 0,
+                "hue": "gain" if value >= middle else "loss",
+                "depth": round(DEPTH * abs(value - middle) / most) if math.isfinite(value) else 0,
                 "small": small[row][column] if small is not None else "",
             }
             for column, value in enumerate(line.tolist())

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from rich import box
 from rich.table import Table
+from rich.text import Text
 from tqdm import tqdm
 
 from agents.base import Agent
@@ -29,7 +30,7 @@ from learning.pictures import draw_calibration
 from learning.watching import GAMES, calibration
 
 AXES = ("plies", "games", "seconds")  # counters of a run that its learning curve is drawn against
-NAME_WIDTH = 22  # what the figures of an entrant leave of 80 columns
+NAME_WIDTH = 14  # what the figures of an entrant leave of 80 columns
 COLUMNS = ("entrant", "Elo", "95 % interval", "next", "ppg", "95 % interval", "next")
 
 
@@ -78,7 +79,7 @@ def find(args: argparse.Namespace) -> Findings:
     sections = [*sections_of(field, found, told), met]
     if args.report is not None:
         sections += calibrations(entrants, agents, rules, args.seed)
-    return Findings(title, record, [shown(field, found, title), *told], sections)
+    return Findings(title, record, [shown(field, found, title), *map(Text, told)], sections)
 
 
 def entrants_of(word: str) -> list[Entrant]:
@@ -149,7 +150,7 @@ def shown(field: Sequence[Entrant], found: Ratings, title: str) -> Table:
     for column in COLUMNS[1:]:
         grid.add_column(column, justify="right", no_wrap=True)
     for name, *cells in rows_of(field, found):
-        grid.add_row(folded(name, NAME_WIDTH), *cells)
+        grid.add_row(Text(folded(name, NAME_WIDTH)), *cells)
     return grid
 
 
@@ -157,8 +158,8 @@ def remarks(field: Sequence[Entrant], found: Ratings, duels: int, games: int) ->
     """What the figures mean, how they were found, and what they do not say."""
     told = [
         "Elo: by Bradley-Terry, the odds of a win are 10 ^ (difference / 400), a draw is half a win. ppg: points a "
-        "game against the mean of the field, by least squares. Both have mean 0. next: likelihood of superiority over the "
-        "next in the table, the share of resamplings in which it is ahead.",
+        "game against the mean of the field, by least squares. Both have mean 0. next: likelihood of superiority over "
+        "the next in the table, the share of resamplings in which it is ahead.",
         f"{duels:,} duels of {games:,} games, all with the same dice. 95 % intervals: {SAMPLES:,} resamplings of the "
         f"pairs of games, the same pairs in every duel. Everybody also has {DRAWN_GAMES:g} drawn game against an "
         "opponent in the middle of the field, so that no Elo is infinite.",
@@ -167,7 +168,7 @@ def remarks(field: Sequence[Entrant], found: Ratings, duels: int, games: int) ->
     groups = [[field[at].name for at in places] for _, places in groupby(range(len(field)), found.groups.__getitem__)]
     if len(groups) > 1:
         parted = "; ".join(", ".join(group) for group in groups[1:])
-        told.append(f"Won no game against anybody above: {parted}. That gap in Elo is at least so wide, not so wide.")
+        told.append(f"Won no game against anybody above: {parted}. That gap in Elo is a lower bound.")
     return told
 
 
@@ -185,9 +186,11 @@ def sections_of(field: Sequence[Entrant], found: Ratings, told: Sequence[str]) -
         told_below = "Bands are 95 % intervals; broken lines are the agents that do not learn."
         parts.append(curves(f"Learning curve in {label}", panels, label, told_below, levels))
     for scale, label in ((found.elo, "Elo"), (found.ppg, "points a game")):
-        values = np.where(np.eye(len(names), dtype=bool), np.nan, 100 * scale.above - 50)
-        note = "Percent of resamplings, less 50, in which the row is above the column."
-        parts.append(heat_map(f"Likelihood of superiority in {label}", names, names, values, note, form="+.0f"))
+        values = np.where(np.eye(len(names), dtype=bool), np.nan, 100 * scale.above)
+        note = "Percent of the resamplings in which the row is above the column."
+        parts.append(
+            heat_map(f"Likelihood of superiority in {label}", names, names, values, note, form=".0f", middle=50)
+        )
     return parts
 
 
