@@ -102,7 +102,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of three snapshots of small nets, its name one that a page must not obey."""
     folder = tmp_path_factory.mktemp("runs") / "<script>&[b]"
     for number, percent in enumerate((5, 50, 100)):
-        config = Config(variant=HYPER.name, seed=number, run=Run(updates=1), net=Net(hidden=(4,)))
+        config = Config(variant=HYPER.name, seed=number, run=Run(updates=1), net=Net(hidden=[4]))
         learner = Learner(HYPER, config)
         learner.counters = Counters(plies=900 * percent, games=20 * percent, seconds=1.5 * percent)
         write(contents_of(learner, {}), folder / "checkpoints" / f"{percent:03}.pt")
