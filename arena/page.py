@@ -122,7 +122,7 @@ def heat_map(
     rows = [
         [
             {
-                "told": format(value, form) if math.isfinite(value) else "",
+                "told": format(value + 0.0, form) if math.isfinite(value) else "",
                 "hue": "gain" if value >= middle else "loss",
                 "depth": round(DEPTH * abs(value - middle) / most) if math.isfinite(value) else 0,
                 "small": small[row][column] if small is not None else "",

@@ -30,7 +30,7 @@ from learning.pictures import draw_calibration
 from learning.watching import GAMES, calibration
 
 AXES = ("plies", "games", "seconds")  # counters of a run that its learning curve is drawn against
-NAME_WIDTH = 14  # what the figures of an entrant leave of 80 columns
+NAME_WIDTH = 21  # what the figures of an entrant leave of 80 columns
 COLUMNS = ("entrant", "Elo", "95 % interval", "next", "ppg", "95 % interval", "next")
 
 
@@ -144,12 +144,12 @@ def rows_of(field: Sequence[Entrant], found: Ratings) -> list[list[str]]:
 
 
 def shown(field: Sequence[Entrant], found: Ratings, title: str) -> Table:
-    """The ratings as a table for a terminal."""
+    """The ratings as a table for a terminal, without the last column, to be readable in 80."""
     grid = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     grid.add_column(COLUMNS[0])
-    for column in COLUMNS[1:]:
+    for column in COLUMNS[1:-1]:
         grid.add_column(column, justify="right", no_wrap=True)
-    for name, *cells in rows_of(field, found):
+    for name, *cells, _ in rows_of(field, found):
         grid.add_row(Text(folded(name, NAME_WIDTH)), *cells)
     return grid
 
@@ -163,7 +163,8 @@ def remarks(field: Sequence[Entrant], found: Ratings, duels: int, games: int) ->
         f"{duels:,} duels of {games:,} games, all with the same dice. 95 % intervals: {SAMPLES:,} resamplings of the "
         f"pairs of games, the same pairs in every duel. Everybody also has {DRAWN_GAMES:g} drawn game against an "
         "opponent in the middle of the field, so that no Elo is infinite.",
-        f"One number for each leaves {found.misfit:.3f} points a game of a duel unexplained (root mean square).",
+        f"One number for each leaves {found.misfit:.3f} points a game of a duel unexplained (root mean square). "
+        "Points do not add up between beginners and masters: who loses every game cannot lose more. Elo fits better.",
     ]
     groups = [[field[at].name for at in places] for _, places in groupby(range(len(field)), found.groups.__getitem__)]
     if len(groups) > 1:
