@@ -13,7 +13,8 @@ from rich.console import Console
 from agents.base import AgentError
 from agents.registry import make_agent, usages
 from arena.duel import duels
-from arena.report import cross_table, duel_table
+from arena.page import Findings, check_folder, write_page
+from arena.report import cross_table, duel_table, sections_of
 from arena.show import shown_games
 from cli import Parser, apart, at_least, run
 from engine.variants import find_ruleset
@@ -37,6 +38,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--show", type=at_least(0), default=0, metavar="N", help="print the first games of the first "
                         "N pairs of the first two agents, turn by turn")  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too; - prints only them")
+    parser.add_argument("--report", type=Path, metavar="DIR", help="write a page and the figures into this folder")
     args = parser.parse_intermixed_args()
     args.agents, args.rules = apart(args.agents)
     if len(args.agents) < 2:
@@ -55,17 +57,23 @@ def main() -> int:
     agents = [make_agent(spec, rules) for spec in args.agents]
     if args.json is not None and str(args.json) != "-" and not args.json.parent.is_dir():
         raise AgentError(f"--json {args.json}: there is no folder {args.json.parent}")
+    if args.report is not None:
+        check_folder(args.report)
     for block in shown_games(rules, (agents[0], agents[1]), args.show, args.seed):
         print(block, flush=True)
     matches = duels(rules, agents, args.games, args.seed, progress=True)
     pairs = [match.record() for match in matches]
     command = shlex.join(["python", *sys.argv])
     record = {"variant": rules.name, "rules": dict(rules.house), "seed": args.seed, "command": command, "pairs": pairs}
+    title = f"{rules.title}, seed {args.seed}"
+    shown = duel_table(matches[0], title) if len(matches) == 1 else cross_table(matches, args.agents, title)
+    if args.report is not None:
+        page = write_page(args.report, Findings(title, record, [shown], sections_of(matches, args.agents)), command)
+        print(f"page: {page}", file=sys.stderr)
     if str(args.json) == "-":
         print(json.dumps(record))
         return 0
-    title = f"{rules.title}, seed {args.seed}"
-    Console().print(duel_table(matches[0], title) if len(matches) == 1 else cross_table(matches, args.agents, title))
+    Console().print(shown)
     if args.json is not None:
         args.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return 0

@@ -10,11 +10,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from arena.page import write_page
+from arena.page import check_folder, write_page
 from cli import Parser, at_least, run
 from engine.ruleset import InputError
 
-COMMANDS: dict[str, str] = {}  # name -> what it measures; the module is `arena.commands.NAME`
+COMMANDS: dict[str, str] = {
+    "rate": "ratings of a field, and the learning curve of runs",
+}  # name -> what it measures; the module is `arena.commands.NAME`
 
 
 def main() -> int:
@@ -36,11 +38,11 @@ def main() -> int:
     args = parser.parse_intermixed_args(words)
     if args.json is not None and str(args.json) != "-" and not args.json.parent.is_dir():
         raise InputError(f"--json {args.json}: there is no folder {args.json.parent}")
-    if args.report is not None and args.report.exists() and not args.report.is_dir():
-        raise InputError(f"--report {args.report}: is a file; give a folder")
+    if args.report is not None:
+        check_folder(args.report)
     findings = module.find(args)
     command = shlex.join(["python", "-m", "arena", *sys.argv[1:]])
-    findings.record["command"] = command
+    findings.record.update(command=command, seed=args.seed)
     if str(args.json) == "-":
         print(json.dumps(findings.record))
     else:

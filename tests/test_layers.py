@@ -43,9 +43,10 @@ LAYERS = [  # a module may import from the lines above its own
     ["learning.checkpoint", "learning.growth", "learning.log"],
     ["learning.runs", "learning.watching"],
     ["arena", "arena.duel", "arena.page"],
-    ["arena.report"],
+    ["arena.report", "arena.ratings"],
     ["arena.show"],
     ["arena.commands"],
+    ["arena.commands.rate"],
     ["arena.__main__"],
     ["train", "evaluate", "export"],
 ]
