@@ -124,8 +124,8 @@ class Duel:
         return {
             "by": self.luck.spec,
             "ppg": float(self.adjusted.mean()),
-            "low": low,
-            "high": high,
+            "low": number(low),
+            "high": number(high),
             "coefficient": float(self.coefficients.mean()),
             "plain_deviation": deviation(self.points),
             "deviation": deviation(self.adjusted),
@@ -140,14 +140,19 @@ class Duel:
             "b": self.b,
             "games": self.games,
             "ppg": self.ppg,
-            "low": low,
-            "high": high,
+            "low": number(low),
+            "high": number(high),
             "wins": self.wins,
             "outcomes": {str(points): share for points, share in self.shares().items()},
             "truncated": self.truncated,
             "plies": float(self.plies.mean()),
             "adjusted": self.adjustment(),
         }
+
+
+def number(value: float) -> float | None:
+    """A value for JSON, which knows no infinity."""
+    return value if np.isfinite(value) else None
 
 
 def deviation(points: Points) -> float:

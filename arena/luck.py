@@ -121,8 +121,7 @@ def luck_of_chance(judge: Judge, boards: Boards, pending: Codes, came: Codes, tu
 
 def key_of(parent: Rows, turned: Flags, code: Codes) -> npt.NDArray[np.int64]:
     """(N,) one number for what came of which position; codes are below 128."""
-    keys: npt.NDArray[np.int64] = (parent.astype(np.int64) << 8) + (turned.astype(np.int64) << 7) + code
-    return keys
+    return (parent.astype(np.int64) << 8) + (turned.astype(np.int64) << 7) + code.astype(np.int64)
 
 
 class Tally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -23,8 +23,7 @@ from engine.ruleset import InputError, Ruleset
 
 BLOCK = 1024  # pairs that one process plays at once, where there is no luck to look at
 FEWEST_BLOCKS = 4  # for which other processes, which take two seconds to start, are worth it
-Blocks = list[range]
-Play = Callable[[range], Duel]
+Blocks = Sequence[range]
 
 
 def match(
@@ -84,9 +83,8 @@ def players(
         return
     threads = {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     os.environ |= dict.fromkeys(threads, "1")  # the processes take the cores
-    specs = tuple(agent.spec for agent in agents)
-    started = (rules, specs, seed, judge and judge.spec, shared)
-    pool = ProcessPoolExecutor(cores, multiprocessing.get_context("spawn"), begin, started)
+    start = partial(begin, rules, [agent.spec for agent in agents], seed, judge.spec if judge else None, shared)
+    pool = ProcessPoolExecutor(cores, multiprocessing.get_context("spawn"), start)
     try:
         yield lambda blocks: pool.map(_play, blocks)
     finally:
@@ -98,7 +96,7 @@ def players(
 _AT_WORK: dict[str, Any] = {}  # what another process plays
 
 
-def begin(rules: Ruleset, specs: tuple[str, str], seed: int, judge: str | None, shared: bool) -> None:
+def begin(rules: Ruleset, specs: Sequence[str], seed: int, judge: str | None, shared: bool) -> None:
     """Make the agents, in another process."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a word
     first, second = (make_agent(spec, rules) for spec in specs)
@@ -112,22 +110,15 @@ def _play(pairs: range) -> Duel:
     return part
 
 
-def told_apart(text: str, specs: list[str]) -> int:
-    """Which way round `A>B` names two agents: 0 as they come, 1 swapped.
-
-    Args:
-        text: two of A, B or the agents' specs, with a `>` between.
-        specs: of the two agents.
+def check_asked(text: str, specs: Sequence[str]) -> None:
+    """Does `A>B` name two agents, by letter or spec, in either order? Which one is better is found out anyway.
 
     Raises:
-        InputError: of another form, or more agents than two.
+        InputError: it does not, or more agents than two play.
     """
-    hint = "in quotes, as --until 'A>B': A is the first agent, B the second"
     if len(specs) != 2:
         raise InputError(f"--until {text}: is for two agents, found {len(specs)}")
-    first, sign, second = text.partition(">")
-    for swapped, names in enumerate((("A", "B"), ("B", "A"))):
-        order = specs[::-1] if swapped else specs
-        if sign and all(part.strip() in pair for part, pair in zip((first, second), zip(names, order))):
-            return swapped
-    raise InputError(f"--until {text}: must name both agents {hint}")
+    names = [part.strip() for part in text.split(">")]
+    first, second = {"A", specs[0]}, {"B", specs[1]}
+    if len(names) != 2 or not any(a in first and b in second for a, b in (names, names[::-1])):
+        raise InputError(f"--until {text}: must be 'A>B', in quotes; A is the first agent, B the second")

@@ -43,6 +43,7 @@ LAYERS = [  # a module may import from the lines above its own
     ["learning.runs", "learning.watching"],
     ["arena", "arena.luck", "arena.page", "arena.sequential"],
     ["arena.duel"],
+    ["arena.match"],
     ["arena.report"],
     ["arena.show"],
     ["arena.commands"],
