@@ -14,7 +14,9 @@ from arena.page import write_page
 from cli import Parser, at_least, run
 from engine.ruleset import InputError
 
-COMMANDS: dict[str, str] = {}  # name -> what it measures; the module is `arena.commands.NAME`
+COMMANDS = {  # name -> what it measures; the module is `arena.commands.NAME`
+    "luck": "is luck measured right? three checks on an agent against itself",
+}
 
 
 def main() -> int:
@@ -51,7 +53,7 @@ def main() -> int:
     if args.report is not None:
         page = write_page(args.report, findings, command)
         print(f"page: {page}", file=sys.stderr)
-    return 0
+    return int(findings.failed)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,9 @@ from engine.slots import Boards, Codes, Flags, Rows
 KINDS = ("opening throw", "roll", "bonus roll", "toss")
 KIND_OF = {"first": 0, "roll": 1, "toss": 3}  # by the head of a queue; a roll behind a roll of the same turn is a bonus
 BONUS = 2
+ERRORS = 4.0  # standard errors that a mean of 0 may be away from 0
+ROUNDING = 1e-6  # points by which an event without luck, such as a toss of equal worth, may miss 0
+COEFFICIENTS = (0.8, 1.2)  # what a point of luck is worth between equals, where the evaluator knows the game
 NO_NET = "none of these agents has a value function; --luck SPEC names one"
 Values = npt.NDArray[np.float64]  # (pairs,)
 
@@ -205,3 +208,53 @@ def fitted_before(points: Values, luck: Values, looks: Sequence[int]) -> Values:
     for begin, end in pairwise(looks):
         fitted[begin:end] = coefficient(points[:begin], luck[:begin])
     return fitted
+
+
+@dataclass(frozen=True)
+class Check:
+    """A figure that has to lie within bounds."""
+
+    what: str
+    value: float
+    error: float  # its standard error
+    low: float
+    high: float
+    events: int = 0
+
+    @property
+    def holds(self) -> bool:
+        """Does it?"""
+        return self.low <= self.value <= self.high
+
+
+def checks(luck: Luck, points: Values) -> list[Check]:
+    """What has to hold if luck is measured right, with the figures of a duel between equals.
+
+    The mean luck of each kind of event and side is 0; a point of luck is worth a point, as far as
+    the evaluator knows; and taking luck off does not move the estimate. Standard errors are over pairs.
+
+    Args:
+        luck: of all games.
+        points: (pairs,) the first agent's mean points.
+    """
+    found = []
+    for kind, name in enumerate(KINDS):
+        for side, of in enumerate(("A", "B")):
+            events = luck.events[:, :, kind, side].sum(axis=0)
+            if total := int(events.sum()):
+                mean, error = mean_and_error(luck.sums[:, :, kind, side].sum(axis=0) * (events.size / total))
+                far = ERRORS * error + ROUNDING
+                found.append(Check(f"mean luck of {of}, {name}", mean, error, -far, far, total))
+    fitted, mine = fitted_elsewhere(points, luck.points), luck.points
+    slope = coefficient(points, mine)
+    rest = (points - slope * mine).std()
+    error = float(rest / (mine.std() * np.sqrt(points.size))) if mine.std() > 0 else 0.0
+    found.append(Check("coefficient of luck", slope, error, *COEFFICIENTS))
+    mean, error = mean_and_error(-fitted * mine)
+    far = ERRORS * error
+    return [*found, Check("adjusted less plain ppg", mean, error, -far, far)]
+
+
+def mean_and_error(numbers: Values) -> tuple[float, float]:
+    """The mean, and its standard error."""
+    return float(numbers.mean()), float(numbers.std() / np.sqrt(numbers.size))

@@ -47,6 +47,7 @@ LAYERS = [  # a module may import from the lines above its own
     ["arena.report"],
     ["arena.show"],
     ["arena.commands"],
+    ["arena.commands.luck"],
     ["arena.__main__"],
     ["train", "evaluate", "export"],
 ]
