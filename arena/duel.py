@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -176,6 +176,25 @@ def interval_of(points: Points, seed: int) -> tuple[float, float]:
         (points,), np.mean, n_resamples=RESAMPLES, batch=100, method="percentile", rng=np.random.default_rng(seed)
     )
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
+
+
+def improved(now: Mapping[str, Points], before: Mapping[str, Points], seed: int) -> bool:
+    """Is one evaluation better than another for certain, and not by a lucky point?
+
+    Both had the same dice. It is, if the interval of the mean difference in the pairs that both
+    have, over the opponents that both have, lies above 0; also where they have nothing in common.
+
+    Args:
+        now: (pairs,) points against each opponent, by its spec.
+        before: the same of the other evaluation.
+        seed: of the resampling.
+    """
+    common = [(now[spec], before[spec]) for spec in now if spec in before]
+    if not common:
+        return True
+    pairs = min(min(new.size, old.size) for new, old in common)
+    low, _ = interval_of(np.mean([new[:pairs] - old[:pairs] for new, old in common], axis=0), seed)
+    return low > 0
 
 
 def duels(
