@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
 
 import numpy as np
@@ -19,8 +20,9 @@ import numpy.typing as npt
 
 from agents.base import Agent, AgentError, Appraiser, Scores
 from agents.lookahead import replies
+from agents.policy import Policy
 from agents.registry import make_agent
-from agents.value import ValueAgent
+from agents.value import Evaluator, ValueAgent
 from engine.decisions import Afterstates
 from engine.game import BatchGame
 from engine.queues import queues_of
@@ -66,6 +68,17 @@ class Judge:
 
     def __init__(self, appraiser: Appraiser, spec: str) -> None:
         self.appraiser, self.spec = appraiser, spec
+
+    def quick(self) -> Judge:
+        """The same; an exported policy is computed by torch where that is installed: slow to load, thrice as fast."""
+        if not isinstance(self.appraiser, ValueAgent) or not isinstance(self.appraiser.evaluator, Policy):
+            return self
+        try:
+            growth = import_module("learning.growth")
+        except ImportError:
+            return self
+        net: Evaluator = growth.net_of(self.appraiser.evaluator).eval()
+        return Judge(ValueAgent(net, self.appraiser.rules, self.spec), self.spec)
 
 
 def judge_of(agent: Agent, rules: Ruleset) -> Judge | None:

@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
@@ -19,6 +20,7 @@ from agents.registry import make_agent
 from arena.duel import JUDGED_AT_ONCE, Duel, joined, played, told
 from arena.luck import Judge, judge_for
 from arena.sequential import looks
+from cli import Stopped
 from engine.ruleset import InputError, Ruleset
 
 BLOCK = 1024  # pairs that one process plays at once, where there is no luck to look at
@@ -53,7 +55,10 @@ def match(
     ends = list(looks(pairs)) if until_settled else [*range(size, pairs, size), pairs]
     blocks = [range(begin, end) for begin, end in pairwise([0, *ends])]
     parts: list[Duel] = []
-    cores = min(os.cpu_count() or 1, len(blocks)) if pairs >= FEWEST_BLOCKS * size else 1
+    is_long = pairs >= FEWEST_BLOCKS * size
+    cores = min(os.cpu_count() or 1, len(blocks)) if is_long else 1
+    if is_long and judge is not None:
+        judge = judge.quick()
     with (
         tqdm(total=2 * pairs, unit=" games", desc=told(*agents), disable=None) as bar,
         players(rules, agents, seed, judge, shared, cores, bar) as play,
@@ -87,6 +92,8 @@ def players(
     pool = ProcessPoolExecutor(cores, multiprocessing.get_context("spawn"), start)
     try:
         yield lambda blocks: pool.map(_play, blocks)
+    except BrokenProcessPool:
+        raise Stopped("a process that played games has died; is there enough memory?", 1) from None
     finally:
         pool.shutdown(cancel_futures=True)
         for name, value in threads.items():
@@ -100,8 +107,9 @@ def begin(rules: Ruleset, specs: Sequence[str], seed: int, judge: str | None, sh
     """Make the agents, in another process."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a word
     first, second = (make_agent(spec, rules) for spec in specs)
-    found = judge and judge_for((), judge, rules)
-    _AT_WORK["play"] = partial(played, rules, (first, second), seed, judge=found or None, shared=shared)
+    found = judge_for((), judge or "none", rules)
+    look = found.quick() if found else None
+    _AT_WORK["play"] = partial(played, rules, (first, second), seed, judge=look, shared=shared)
 
 
 def _play(pairs: range) -> Duel:
