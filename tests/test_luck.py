@@ -111,6 +111,22 @@ def test_the_luck_of_a_last_roll_by_pencil() -> None:
     assert luck == pytest.approx([0.5, -1.5])
 
 
+class Begins:
+    """Whoever is to play wins."""
+
+    def equities(self, after: Afterstates) -> Scores:
+        return np.ones(after.game.size)
+
+
+def test_the_luck_of_an_opening_throw_is_seen_by_the_side_it_belongs_to() -> None:
+    """Either side begins in half of the throws: a point of luck for who does, one of bad luck for who does not."""
+    start = np.stack([np.tile(BACKGAMMON.start_row, (2, 1))] * 2)
+    q = queues_of(BACKGAMMON)
+    pending, came = (np.full(2, q.code(queue), np.int8) for queue in (("first",), ((6, 1),)))
+    luck = luck_of_chance(Judge(Begins(), "pencil"), start, pending, came, np.array([False, True]), BACKGAMMON)
+    assert luck == pytest.approx([1, -1])
+
+
 @pytest.fixture(scope="module")
 def between_equals() -> Duel:
     agent = make_agent(POLICY, BACKGAMMON)
