@@ -6,13 +6,15 @@ import argparse
 import json
 import shlex
 import sys
+from itertools import combinations
 from pathlib import Path
 
 from rich.console import Console
 
 from agents.base import AgentError
 from agents.registry import make_agent, usages
-from arena.duel import duels
+from arena.luck import NO_NET, judge_for
+from arena.match import check_asked, match
 from arena.page import Findings, check_folder, write_page
 from arena.report import cross_table, duel_table, sections_of
 from arena.show import shown_games
@@ -37,6 +39,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=at_least(0), default=0, help="of the dice (default %(default)s)")
     parser.add_argument("--show", type=at_least(0), default=0, metavar="N", help="print the first games of the first "
                         "N pairs of the first two agents, turn by turn")  # fmt: skip
+    parser.add_argument("--luck", metavar="SPEC", help="whose judgement takes luck off the results, or none "
+                        "(default: the first agent's own net, else the next one's)")  # fmt: skip
+    parser.add_argument("--until", metavar="'A>B'", help="stop as soon as it is settled which of two agents is better, "
+                        "A (the first) or B; --games is then the most")  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too; - prints only them")
     parser.add_argument("--report", type=Path, metavar="DIR", help="write a page and the figures into this folder")
     args = parser.parse_intermixed_args()
@@ -47,6 +53,8 @@ def arguments() -> argparse.Namespace:
         parser.error(f"--show {args.show}: there are {-(-args.games // 2)} pairs in --games {args.games}")
     if args.show and str(args.json) == "-":
         parser.error("--show and --json - cannot both print")
+    if args.until is not None:
+        check_asked(args.until, args.agents)
     return args
 
 
@@ -55,16 +63,20 @@ def main() -> int:
     args = arguments()
     rules = find_ruleset(args.variant, args.rules)
     agents = [make_agent(spec, rules) for spec in args.agents]
+    judge = judge_for(agents, args.luck, rules)
     if args.json is not None and str(args.json) != "-" and not args.json.parent.is_dir():
         raise AgentError(f"--json {args.json}: there is no folder {args.json.parent}")
     if args.report is not None:
         check_folder(args.report)
     for block in shown_games(rules, (agents[0], agents[1]), args.show, args.seed):
         print(block, flush=True)
-    matches = duels(rules, agents, args.games, args.seed, progress=True)
-    pairs = [match.record() for match in matches]
+    until = args.until is not None
+    matches = [match(rules, two, args.games, args.seed, judge, until) for two in combinations(agents, 2)]
+    pairs = [found.record() for found in matches]
     command = shlex.join(["python", *sys.argv])
-    record = {"variant": rules.name, "rules": dict(rules.house), "seed": args.seed, "command": command, "pairs": pairs}
+    luck = judge.spec if judge else "none" if args.luck else f"none: {NO_NET}"
+    record = {"variant": rules.name, "rules": dict(rules.house), "seed": args.seed, "command": command, "luck": luck}
+    record["pairs"] = pairs
     title = f"{rules.title}, seed {args.seed}"
     shown = duel_table(matches[0], title) if len(matches) == 1 else cross_table(matches, args.agents, title)
     if args.report is not None:
@@ -74,6 +86,8 @@ def main() -> int:
         print(json.dumps(record))
         return 0
     Console().print(shown)
+    if judge is None and args.luck is None:
+        print(f"No luck adjustment: {NO_NET}.")
     if args.json is not None:
         args.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return 0

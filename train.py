@@ -10,7 +10,7 @@ import torch
 
 from agents.registry import make_agent
 from agents.value import ValueAgent
-from arena.duel import Duel, duel, joined
+from arena.duel import Duel, duel, improved, joined
 from arena.report import duel_line
 from cli import Parser, Stopped, run
 from engine.game import BatchGame
@@ -70,7 +70,9 @@ def evaluate(learner: Learner, folder: RunFolder, log: Log, stop: StopSignal, ra
             log.say(duel_line(duels[spec]))
         if ranks.is_first:
             log.write(learner, {f"ppg/{spec}": match.ppg for spec, match in duels.items()} | watch(learner, agent, log))
-        folder.note(learner, {spec: match.record() for spec, match in duels.items()})
+            points = {spec: match.points for spec, match in duels.items()}
+            is_better = improved(points, folder.best_points, config.seed)
+            folder.note(learner, {spec: match.record() for spec, match in duels.items()}, points, is_better)
 
 
 def train(learner: Learner, game: BatchGame, folder: RunFolder, log: Log, stop: StopSignal, ranks: Ranks) -> None:

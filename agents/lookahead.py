@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from agents.base import Choice, Scores
 from agents.value import Evaluator, ValueAgent
-from engine.chances import outcomes_of_chance
+from engine.chances import Chances, outcomes_of_chance
 from engine.decisions import Afterstates, afterstates
 from engine.ruleset import Ruleset
 from engine.slots import Boards, Codes, Keys, Rows
@@ -74,11 +76,28 @@ class LookaheadAgent(ValueAgent):
             boards: (M, 2, SLOTS) int8.
             pending: (M,) int8; a position that waits for no dice is decided at once.
         """
-        chances = outcomes_of_chance(boards, pending, self.rules)
-        best = np.empty(chances.size)
-        for low in range(0, chances.size, POSITIONS_AT_ONCE):
-            part = slice(low, low + POSITIONS_AT_ONCE)
-            replies = afterstates(chances.boards[part], chances.pending[part], self.rules)
-            best[part] = np.maximum.reduceat(super().equities(replies), replies.start[:-1])
-        mine = np.where(chances.turned, -best, best)
-        return np.bincount(chances.parent, chances.weight * mine, pending.size).astype(np.float64)
+        chances, worth = replies(super().equities, boards, pending, self.rules)
+        return np.bincount(chances.parent, chances.weight * worth, pending.size).astype(np.float64)
+
+
+def replies(
+    equities: Callable[[Afterstates], Scores], boards: Boards, pending: Codes, rules: Ruleset
+) -> tuple[Chances, Scores]:
+    """Everything that dice can bring to M positions (R results), and what the best play there is worth.
+
+    Args:
+        equities: gives the (A,) points of plays for their chooser, who takes the best.
+        boards: (M, 2, SLOTS) int8.
+        pending: (M,) int8; a position that waits for no dice is decided at once.
+        rules: of all positions.
+
+    Returns:
+        R chances, and (R,) points for MINE of the position they came from.
+    """
+    chances = outcomes_of_chance(boards, pending, rules)
+    best = np.empty(chances.size)
+    for low in range(0, chances.size, POSITIONS_AT_ONCE):
+        part = slice(low, low + POSITIONS_AT_ONCE)
+        plays = afterstates(chances.boards[part], chances.pending[part], rules)
+        best[part] = np.maximum.reduceat(equities(plays), plays.start[:-1])
+    return chances, np.where(chances.turned, -best, best)

@@ -14,9 +14,10 @@ from arena.page import check_folder, write_page
 from cli import Parser, at_least, run
 from engine.ruleset import InputError
 
-COMMANDS: dict[str, str] = {
+COMMANDS = {  # name -> what it measures; the module is `arena.commands.NAME`
     "rate": "ratings of a field, and the learning curve of runs",
-}  # name -> what it measures; the module is `arena.commands.NAME`
+    "luck": "is luck measured right? three checks on an agent against itself",
+}
 
 
 def main() -> int:
@@ -53,7 +54,7 @@ def main() -> int:
     if args.report is not None:
         page = write_page(args.report, findings, command)
         print(f"page: {page}", file=sys.stderr)
-    return 0
+    return int(findings.failed)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +14,15 @@ from scipy import stats
 from tqdm import tqdm
 
 from agents.base import Agent, Choice
+from arena.luck import Judge, Luck, Tally, fitted_before, fitted_elsewhere
+from arena.sequential import interval_at_every_look, verdict
 from engine.decisions import Afterstates
 from engine.game import BatchGame, seeds_of
 from engine.ruleset import Ruleset
-from engine.slots import Keys, Rows
+from engine.slots import Flags, Keys, Rows
 
 PAIRS_AT_ONCE = 4096
+JUDGED_AT_ONCE = 128  # with luck, where every game is looked at after every roll
 RESAMPLES = 2000
 Points = npt.NDArray[np.float64]  # (pairs,): an agent's mean points in the two games of each pair
 
@@ -28,6 +33,7 @@ class Duel:
 
     `outcome` is (2, pairs) int8, an index into the ruleset's payoffs or -1 for a game that was cut
     at `ply_limit`; row 0 are the games in which the first agent had seat 0. A cut game scores 0.
+    Where it was looked at while it was played, its intervals are ones that hold at every look.
     """
 
     rules: Ruleset
@@ -36,6 +42,8 @@ class Duel:
     seed: int
     outcome: npt.NDArray[np.int8]
     plies: npt.NDArray[np.int32]  # (2, pairs), the lengths of the games in turns
+    luck: Luck | None = None
+    looks: tuple[int, ...] = ()  # after how many pairs, the last after all of them; none: only at the end
 
     @property
     def games(self) -> int:
@@ -71,23 +79,85 @@ class Duel:
 
     def interval(self) -> tuple[float, float]:
         """A 95 % interval of ppg."""
-        return interval_of(self.points, self.seed)
+        return self._interval(self.points)
 
-    def record(self) -> dict[str, object]:
-        """All figures as plain values."""
+    def _interval(self, points: Points) -> tuple[float, float]:
+        return interval_at_every_look(points) if self.looks else interval_of(points, self.seed)
+
+    @cached_property
+    def coefficients(self) -> Points:
+        """(pairs,) what a point of luck counts in each pair; 0 without luck."""
+        if self.luck is None:
+            return np.zeros(self.points.size)
+        if self.looks:
+            return fitted_before(self.points, self.luck.points, self.looks)
+        return fitted_elsewhere(self.points, self.luck.points)
+
+    @cached_property
+    def adjusted(self) -> Points:
+        """(pairs,) points less luck, the best estimate there is; the plain points without luck."""
+        return self.points if self.luck is None else self.points - self.coefficients * self.luck.points
+
+    def adjusted_interval(self) -> tuple[float, float]:
+        """A 95 % interval of the mean of `adjusted`."""
+        return self._interval(self.adjusted)
+
+    @property
+    def settled(self) -> int:
+        """1 if the first agent is the better one, -1 if the second is, 0 if that is open; for who looks at any time."""
+        return verdict(self.adjusted)
+
+    @property
+    def saved(self) -> float:
+        """How many times as many games the plain estimate needs for the adjusted one's interval; at least 1 game."""
+        before, after = float(self.points.var()), float(self.adjusted.var())
+        return before / after if after > 0 else 1.0
+
+    def adjustment(self) -> dict[str, Any] | None:
+        """The luck-adjusted figures as plain values; None without luck.
+
+        `deviation` is the standard deviation of one game: that of a pair's mean times the root of 2.
+        """
+        if self.luck is None:
+            return None
+        low, high = self.adjusted_interval()
+        return {
+            "by": self.luck.spec,
+            "ppg": float(self.adjusted.mean()),
+            "low": number(low),
+            "high": number(high),
+            "coefficient": float(self.coefficients.mean()),
+            "plain_deviation": deviation(self.points),
+            "deviation": deviation(self.adjusted),
+            "saved": self.saved,
+        }
+
+    def record(self) -> dict[str, Any]:
+        """All figures as plain values; points per game and wins are plain, `adjusted` holds what luck changes."""
         low, high = self.interval()
         return {
             "a": self.a,
             "b": self.b,
             "games": self.games,
             "ppg": self.ppg,
-            "low": low,
-            "high": high,
+            "low": number(low),
+            "high": number(high),
             "wins": self.wins,
             "outcomes": {str(points): share for points, share in self.shares().items()},
             "truncated": self.truncated,
             "plies": float(self.plies.mean()),
+            "adjusted": self.adjustment(),
         }
+
+
+def number(value: float) -> float | None:
+    """A value for JSON, which knows no infinity."""
+    return value if np.isfinite(value) else None
+
+
+def deviation(points: Points) -> float:
+    """The standard deviation of one game, as the (pairs,) means of two games each tell it."""
+    return float(points.std() * np.sqrt(2))
 
 
 def interval_of(points: Points, seed: int) -> tuple[float, float]:
@@ -108,13 +178,41 @@ def interval_of(points: Points, seed: int) -> tuple[float, float]:
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
-def duels(rules: Ruleset, agents: Sequence[Agent], games: int, seed: int, progress: bool = False) -> list[Duel]:
+def improved(now: Mapping[str, Points], before: Mapping[str, Points], seed: int) -> bool:
+    """Is one evaluation better than another for certain, and not by a lucky point?
+
+    Both had the same dice. It is, if the interval of the mean difference in the pairs that both
+    have, over the opponents that both have, lies above 0; also where they have nothing in common.
+
+    Args:
+        now: (pairs,) points against each opponent, by its spec.
+        before: the same of the other evaluation.
+        seed: of the resampling.
+    """
+    common = [(now[spec], before[spec]) for spec in now if spec in before]
+    if not common:
+        return True
+    pairs = min(min(new.size, old.size) for new, old in common)
+    low, _ = interval_of(np.mean([new[:pairs] - old[:pairs] for new, old in common], axis=0), seed)
+    return low > 0
+
+
+def duels(
+    rules: Ruleset, agents: Sequence[Agent], games: int, seed: int, progress: bool = False, judge: Judge | None = None
+) -> list[Duel]:
     """A duel of every two agents, all with the same dice: first with second, first with third, and so on."""
-    return [duel(rules, a, b, games, seed, progress) for a, b in combinations(agents, 2)]
+    return [duel(rules, a, b, games, seed, progress, judge=judge) for a, b in combinations(agents, 2)]
 
 
 def duel(
-    rules: Ruleset, a: Agent, b: Agent, games: int, seed: int, progress: bool = False, share: tuple[int, int] = (0, 1)
+    rules: Ruleset,
+    a: Agent,
+    b: Agent,
+    games: int,
+    seed: int,
+    progress: bool = False,
+    share: tuple[int, int] = (0, 1),
+    judge: Judge | None = None,
 ) -> Duel:
     """Play `games` games (rounded up to whole pairs) between two agents.
 
@@ -129,61 +227,99 @@ def duel(
         seed: of the dice.
         progress: show a bar, on a terminal.
         share: (i, n) plays the i-th of n parts of the games; `joined` makes one duel of them.
+        judge: the evaluator that says what was luck; None plays without.
     """
     part_number, parts = share
     whole = -(-games // 2)
     first, last = whole * part_number // parts, whole * (part_number + 1) // parts
-    pairs = last - first
-    outcome = np.full((2, pairs), -1, np.int8)
-    plies = np.zeros((2, pairs), np.int32)
-    with tqdm(total=2 * pairs, unit=" games", desc=f"{a.spec} v {b.spec}", disable=None if progress else True) as bar:
-        for low in range(0, pairs, PAIRS_AT_ONCE):
-            part = slice(low, min(low + PAIRS_AT_ONCE, pairs))
-            _play(rules, (a, b), seeds_of(seed, part.stop - low, first + low), outcome[:, part], plies[:, part], bar)
-    return Duel(rules, a.spec, b.spec, seed, outcome, plies)
+    at_once = PAIRS_AT_ONCE if judge is None else JUDGED_AT_ONCE
+    with tqdm(total=2 * (last - first), unit=" games", desc=told(a, b), disable=None if progress else True) as bar:
+        return joined(
+            [
+                played(rules, (a, b), seed, range(low, min(low + at_once, last)), judge, bar=bar)
+                for low in range(first, last, at_once)
+            ]
+            or [played(rules, (a, b), seed, range(0), judge)]
+        )
 
 
-def joined(parts: list[Duel]) -> Duel:
-    """The parts of a duel, in order, as one."""
-    outcome = np.concatenate([part.outcome for part in parts], axis=1)
-    return replace(parts[0], outcome=outcome, plies=np.concatenate([part.plies for part in parts], axis=1))
+def told(a: Agent, b: Agent) -> str:
+    """Who plays whom, for a bar."""
+    return f"{a.spec} v {b.spec}"
 
 
-def _play(
+def joined(parts: Sequence[Duel], looks: tuple[int, ...] = ()) -> Duel:
+    """The parts of a duel, in order, as one; `looks` says after how many pairs each of them ended, if that was seen."""
+    one = parts[0]
+    luck = None
+    if one.luck is not None:
+        sums, events = (
+            np.concatenate([getattr(part.luck, name) for part in parts], axis=1) for name in ("sums", "events")
+        )
+        luck = Luck(one.luck.spec, sums, events)
+    outcome, plies = (np.concatenate([getattr(part, name) for part in parts], axis=1) for name in ("outcome", "plies"))
+    return Duel(one.rules, one.a, one.b, one.seed, outcome, plies, luck, looks)
+
+
+def played(
     rules: Ruleset,
     agents: tuple[Agent, Agent],
-    seeds: Keys,
-    outcome: npt.NDArray[np.int8],
-    plies: npt.NDArray[np.int32],
-    bar: tqdm[None],
-) -> None:
-    """Play both games of every pair to the end, filling `outcome` and `plies`, (2, pairs) each."""
-    size = seeds.size
-    game = BatchGame(rules, 2 * size, seeds=np.tile(seeds, 2))
+    seed: int,
+    pairs: range,
+    judge: Judge | None = None,
+    shared: bool = True,
+    bar: tqdm[None] | None = None,
+) -> Duel:
+    """Play both games of some pairs to the end, all at once.
+
+    Args:
+        rules: of all games.
+        agents: first and second.
+        seed: of the dice.
+        pairs: their numbers; a pair's dice depend on seed and number alone.
+        judge: the evaluator that says what was luck.
+        shared: have both games of a pair the same dice? Else they are independent.
+        bar: is told of every finished game.
+    """
+    size, first, second = len(pairs), *agents
+    seeds = np.tile(seeds_of(seed, size, pairs.start), 2) if shared else seeds_of(seed, 2 * size, 2 * pairs.start)
     place = np.arange(2 * size)  # which game each row still is
     first_seat = np.repeat([0, 1], size)  # the seat of the first agent
+    outcome, plies = np.full(2 * size, -1, np.int8), np.zeros(2 * size, np.int32)
     best = rules.payoffs.size - 1
+    tally = None if judge is None else Tally(judge, rules, 2 * size)
+    game = BatchGame(rules, max(2 * size, 1), seeds=seeds)
     while place.size:
+        if tally is not None:
+            tally.roll(game, place, first_seat)
         after = game.afterstates()
-        is_first = game.seat == first_seat
-        choice = np.empty(place.size, np.int64)
-        for agent, mask in zip(agents, (is_first, ~is_first), strict=True):
-            rows = np.flatnonzero(mask)
-            if rows.size:
-                choice[rows] = choose(agent, after, game.noise, rows)
+        choice = chosen(agents, after, game, game.seat == first_seat)
+        if tally is not None:
+            tally.step(after, choice, place)
         result = game.step(after, choice)
-        is_cut = ~game.is_over & (game.plies >= rules.ply_limit)
-        ended = np.flatnonzero(game.is_over | is_cut)
-        if ended.size:
-            seen = result.outcome.take(ended).astype(np.int64)
-            turned = np.where(result.seat.take(ended) == first_seat.take(ended), seen, best - seen)
-            at = np.divmod(place.take(ended), size)  # (2, pairs), which may be part of a wider array
+        ended = game.is_over | (game.plies >= rules.ply_limit)
+        if ended.any():
+            at, seen = place[ended], result.outcome[ended].astype(np.int64)
+            turned = np.where(result.seat[ended] == first_seat[ended], seen, best - seen)
             outcome[at] = np.where(seen >= 0, turned, -1)
-            plies[at] = game.plies.take(ended)
-            going = np.flatnonzero(~(game.is_over | is_cut))
+            plies[at] = game.plies[ended]
+            going = np.flatnonzero(~ended)
             game.keep(going)
             place, first_seat = place.take(going), first_seat.take(going)
-            bar.update(ended.size)
+            if bar is not None:
+                bar.update(at.size)
+    luck = None if tally is None else tally.luck()
+    return Duel(rules, first.spec, second.spec, seed, outcome.reshape(2, size), plies.reshape(2, size), luck)
+
+
+def chosen(agents: tuple[Agent, Agent], after: Afterstates, game: BatchGame, is_first: Flags) -> Choice:
+    """(N,) the row that each game takes; the first agent decides where `is_first`."""
+    choice = np.empty(is_first.size, np.int64)
+    for agent, mask in zip(agents, (is_first, ~is_first), strict=True):
+        rows = np.flatnonzero(mask)
+        if rows.size:
+            choice[rows] = choose(agent, after, game.noise, rows)
+    return choice
 
 
 def choose(agent: Agent, after: Afterstates, noise: Keys, games: Rows) -> Choice:

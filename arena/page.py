@@ -61,13 +61,15 @@ class Section:
 class Findings:
     """What a command of the arena found.
 
-    `record` is written as JSON, `shown` is printed, `sections` make the page.
+    `record` is written as JSON, `shown` is printed, `sections` make the page. Where a check was made
+    and did not hold, `failed` ends the command with exit code 1.
     """
 
     title: str
     record: dict[str, Any]
     shown: Sequence[RenderableType]
     sections: Sequence[Section] = field(default=())
+    failed: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from rich import box
@@ -22,16 +23,16 @@ FIGURE_WIDTH = 9  # with the space between columns
 
 
 def duel_line(duel: Duel) -> str:
-    """One duel as a line."""
-    low, high = duel.interval()
+    """One duel as a line; luck-adjusted where there is luck."""
+    low, high = duel.adjusted_interval()
     return (
-        f"{duel.a} v {duel.b}: {duel.ppg:+.3f} points a game ({low:+.3f} .. {high:+.3f}), "
+        f"{duel.a} v {duel.b}: {duel.adjusted.mean():+.3f} points a game ({low:+.3f} .. {high:+.3f}), "
         f"wins {100 * duel.wins:.1f} % of {duel.games:,} games"
     )
 
 
 def duel_table(duel: Duel, title: str) -> RenderableType:
-    """One duel as a table: points a game with their interval, wins; below it the share of each outcome."""
+    """One duel as a table: points a game with their interval, wins; below it outcomes, luck, and what is settled."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("agent, against")
     for name in ("games", "ppg", "95 % interval", "wins"):
@@ -46,10 +47,35 @@ def duel_table(duel: Duel, title: str) -> RenderableType:
         f"{low:+.4f} .. {high:+.4f}",
         wins,
     )
+    adjustment = duel.adjustment()
+    if adjustment:
+        low, high = adjustment["low"], adjustment["high"]
+        table.add_row("luck-adjusted", "", f"{adjustment['ppg']:+.4f}", f"{low:+.4f} .. {high:+.4f}", "")
     shares = [f"{points:+d}: {100 * share:.1f} %" for points, share in duel.shares().items()]
     if duel.truncated:
         shares.append(f"cut: {100 * duel.truncated:.1f} %")
-    return Group(table, "Points of the first, and in how many games:", Columns(shares, padding=(0, 2)))
+    lines: list[RenderableType] = ["Points of the first, and in how many games:", Columns(shares, padding=(0, 2))]
+    lines += [luck_line(adjustment)] if adjustment else []
+    lines += [settled_line(duel)] if duel.looks else []
+    return Group(table, *lines)
+
+
+def luck_line(adjustment: Mapping[str, Any]) -> str:
+    """What looking at luck came to, as a sentence."""
+    return (
+        f"Luck by {adjustment['by']}, times {adjustment['coefficient']:.3f}: the standard deviation of a game is "
+        f"{adjustment['deviation']:.3f} instead of {adjustment['plain_deviation']:.3f}, "
+        f"as good as {adjustment['saved']:.1f} times as many games."
+    )
+
+
+def settled_line(duel: Duel) -> str:
+    """Who is better, where the duel was watched."""
+    told = "the intervals hold at every look."
+    if not duel.settled:
+        return f"Not settled who is better after {duel.games:,} games; {told}"
+    better, worse = ("A", "B") if duel.settled > 0 else ("B", "A")
+    return f"Settled after {duel.games:,} games: {better} > {worse}; {told}"
 
 
 def cross_table(duels: Sequence[Duel], specs: Sequence[str], title: str) -> RenderableType:
@@ -62,7 +88,7 @@ def cross_table(duels: Sequence[Duel], specs: Sequence[str], title: str) -> Rend
     size, seed = len(specs), duels[0].seed
     points = np.zeros((size, size, duels[0].points.size))
     for (a, b), duel in zip(combinations(range(size), 2), duels, strict=True):
-        points[a, b], points[b, a] = duel.points, -duel.points
+        points[a, b], points[b, a] = duel.adjusted, -duel.adjusted
     means = points.sum(axis=1) / (size - 1)
     width = max(WIDTH - 5 - (size + 1) * FIGURE_WIDTH, LEAST_NAME_WIDTH)
     names = [folded(f"{row + 1} {name}", width) for row, name in enumerate(short_names(specs, 2 * width - 4))]
@@ -83,6 +109,8 @@ def cross_table(duels: Sequence[Duel], specs: Sequence[str], title: str) -> Rend
         tables.append(table)
     cut = max(duel.truncated for duel in duels)
     told = f"{duels[0].games:,} games of every two, with the same dice; ± half of the 95 % interval"
+    luck = duels[0].luck
+    told += f"; luck-adjusted by {luck.spec}" if luck else ""
     return Group(*tables, told + (f"; up to {100 * cut:.1f} % cut" if cut else ""))
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from agents.base import AgentError
 from agents.network import ValueNet, load_network
-from agents.policy import load_policy
+from agents.policy import Policy, load_policy
 from agents.policy_file import SUFFIXES
 from engine.ruleset import Ruleset
 
@@ -24,8 +24,12 @@ def starting_net(path: str, rules: Ruleset) -> ValueNet:
     """
     if Path(path).suffix not in SUFFIXES:
         return load_network(path, rules)
-    policy = load_policy(path, rules)
-    net = ValueNet(rules, tuple(policy.card["hidden"]))
+    return net_of(load_policy(path, rules))
+
+
+def net_of(policy: Policy) -> ValueNet:
+    """The net that an exported policy was."""
+    net = ValueNet(policy.rules, tuple(policy.card["hidden"]))
     net.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in policy.arrays.items()})
     return net
 

@@ -6,11 +6,15 @@ import json
 import platform
 import sys
 import time
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import psutil
+import torch
 from filelock import FileLock, Timeout
 
 from agents.network import CheckpointMismatch, read_checkpoint
@@ -22,6 +26,7 @@ from learning.learner import Learner
 RUNS = Path("runs")
 SNAPSHOTS = 20  # weights-only files over the budget
 NEEDED = ("games", "optimizer", "counters", "generator", "log")  # to go on from a checkpoint
+Points = npt.NDArray[np.float64]  # (pairs,)
 PACKAGES = ("tabula-rasa", "numpy", "torch", "tensorboard", "pydantic")
 
 
@@ -29,8 +34,8 @@ class RunFolder:
     """`runs/NAME`, held by one process at a time.
 
     It holds `config.toml` (resolved), `run.json` (command, versions, seed, machine), `metrics.jsonl`,
-    event files, and in `checkpoints/` `last.pt` (the one to resume from), `best.pt` (the best
-    evaluation so far) and weights-only snapshots at every 5 % of the budget.
+    event files, and in `checkpoints/` `last.pt` (the one to resume from), `best.pt` (evaluated,
+    and beaten for certain by no later evaluation) and weights-only snapshots at every 5 % of the budget.
 
     Args:
         path: of the folder.
@@ -43,7 +48,7 @@ class RunFolder:
     def __init__(self, path: Path, writes: bool = True) -> None:
         self.path, self.writes = path, writes
         self.figures: dict[str, Any] = {}  # of the newest evaluation, by opponent
-        self.best: float | None = None  # its mean points per game, of the best evaluation
+        self.best: dict[str, torch.Tensor] = {}  # points of every pair in the evaluation of `best.pt`, by opponent
         self.saved_updates, self.saved_seconds = 0, 0.0
         self.is_extended = False
         if writes:
@@ -102,15 +107,26 @@ class RunFolder:
         percent = 100 // SNAPSHOTS * int(learner.progress * SNAPSHOTS)
         write(contents_of(learner, self.figures), self.last.with_name(f"{percent:03}.pt"))
 
-    def note(self, learner: Learner, figures: dict[str, Any]) -> None:
-        """Keep the figures of an evaluation, and its weights as `best.pt` if it is the best so far."""
+    def note(self, learner: Learner, figures: dict[str, Any], points: Mapping[str, Points], is_better: bool) -> None:
+        """Keep the figures of an evaluation, and its weights as `best.pt` if it is better for certain than that one's.
+
+        Args:
+            learner: what was evaluated.
+            figures: plain values, by opponent.
+            points: (pairs,) points against each opponent.
+            is_better: is it?
+        """
         if not self.writes:
             return
         self.figures = figures
-        mean = sum(record["ppg"] for record in figures.values()) / max(len(figures), 1)
-        if self.best is None or mean > self.best:
-            self.best = mean
+        if is_better:
+            self.best = {spec: torch.from_numpy(pairs) for spec, pairs in points.items()}
             write(contents_of(learner, figures), self.last.with_name("best.pt"))
+
+    @property
+    def best_points(self) -> dict[str, Points]:
+        """(pairs,) points in the evaluation of `best.pt`, by opponent; none before there is one."""
+        return {spec: pairs.numpy() for spec, pairs in self.best.items()}
 
 
 def processor() -> str:
@@ -168,6 +184,6 @@ def resumed_run(path: Path, settings: list[str], writes: bool) -> tuple[RunFolde
     if not set(NEEDED) <= set(contents):
         raise CheckpointMismatch(f"{folder.last}: holds weights only; resume needs what a run saves there")
     folder.is_extended = config.run != before.run
-    folder.figures, folder.best = contents.get("figures", {}), contents.get("best")
+    folder.figures, folder.best = contents.get("figures", {}), contents.get("best") or {}
     folder.saved_updates, folder.saved_seconds = contents["counters"]["updates"], contents["counters"]["seconds"]
     return folder, config, contents

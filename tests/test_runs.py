@@ -23,10 +23,12 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from agents.network import ValueNet, load_network, read_checkpoint
 from agents.registry import make_agent
 from agents.value import ValueAgent
-from arena.duel import duel
+from arena.duel import duel, improved
 from engine import BatchGame, find_ruleset
+from learning.config import load_config
 from learning.growth import fill
 from learning.learner import Learner
+from learning.runs import RunFolder
 from tests.commands import ROOT, Done, process, refused, run
 
 HYPER = find_ruleset("hypergammon")
@@ -187,7 +189,49 @@ def test_the_saved_best_reaches_the_logged_figure_again() -> None:  # S69
     assert figures["games"] == 200
     logged = [line["ppg/random"] for line in metrics("tiny") if "ppg/random" in line]
     assert len(logged) == 3
-    assert max(logged) == again.ppg
+    assert again.ppg in logged
+    low, high = again.interval()
+    assert (figures["low"], figures["high"]) == (low, high)
+
+
+@pytest.mark.parametrize("is_kept", [True, False], ids=["a lucky pair", "every tenth pair"])
+def test_best_is_replaced_only_by_what_is_better_for_certain(is_kept: bool, tmp_path: Path) -> None:
+    """Of two nets, the second evaluated last: a lucky point more is not enough, an interval above 0 is."""
+    generator = np.random.default_rng(4)
+    before = {"random": generator.choice([-1.0, 0.0, 1.0], size=500)}
+    lucky = {"random": before["random"] + np.where(np.arange(500) == 7, 1.0, 0.0)}  # one pair better
+    better = {"random": before["random"] + np.where(np.arange(500) % 10 == 7, 1.0, 0.0)}  # every tenth
+    folder = RunFolder(tmp_path)
+    learner = Learner(HYPER, load_config(Path("tiny.toml"), ["run.updates=1"]))
+    folder.note(learner, {"random": {"ppg": 0.0}}, before, improved(before, folder.best_points, 0))
+    now = lucky if is_kept else better
+    folder.note(learner, {"random": {"ppg": 1.0}}, now, improved(now, folder.best_points, 0))
+    kept = read_checkpoint(tmp_path / "checkpoints" / "best.pt")["figures"]["random"]["ppg"]
+    assert kept == (0.0 if is_kept else 1.0)
+    assert folder.figures == {"random": {"ppg": 1.0}}
+
+
+def test_evaluations_of_other_lengths_and_opponents_are_compared_in_what_they_share() -> None:
+    pairs = (np.arange(100) % 3).astype(np.float64)
+    assert improved({"random": pairs}, {}, 0)
+    assert improved({"random": pairs}, {"pips": pairs}, 0)
+    assert improved({"random": pairs + 1, "pips": pairs}, {"random": pairs[:50]}, 0)
+    assert not improved({"random": pairs, "pips": pairs + 1}, {"random": pairs[:50]}, 0)
+
+
+def test_a_resumed_run_still_knows_how_good_its_best_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    run("train.py", "tiny.toml", "run.updates=20", "evaluate.games=100")
+    first = Path("runs/tiny/checkpoints/best.pt").read_bytes()
+    seen: list[set[str]] = []
+
+    def never(now: Any, before: Any, seed: int) -> bool:
+        seen.append({f"{spec} {pairs.size}" for spec, pairs in before.items()})
+        return False
+
+    monkeypatch.setattr("train.improved", never)
+    assert run("train.py", "--resume", "runs/tiny", "run.updates=40").returncode == 0
+    assert seen == [{"random 50"}]
+    assert Path("runs/tiny/checkpoints/best.pt").read_bytes() == first
 
 
 def test_two_runs_with_one_seed_are_equal_and_no_global_dice_are_used(monkeypatch: pytest.MonkeyPatch) -> None:  # S55
@@ -348,8 +392,6 @@ def test_a_bad_setting_is_refused_before_a_folder_is_made(setting: str, parts: l
 
 
 def test_small_numbers_are_numbers() -> None:  # S60
-    from learning.config import load_config
-
     config = load_config(Path("tiny.toml"), ["optimizer.rate=1e-4", "run.minutes=1", "selfplay.noise=1e-08"])
     assert config.optimizer.rate == 0.0001
     assert config.selfplay.noise == 1e-08
