@@ -1,4 +1,5 @@
-"""Agents by name. A spec is `NAME`, or `NAME:PATH[,KEY=VALUE...]` for a value function.
+"""Agents by name. A spec is `NAME`, `NAME:ply=N` for a referee that looks ahead, or `NAME:PATH[,KEY=VALUE...]`
+for a value function.
 
 `ply=1` looks one roll ahead, at the best `keep=8` plays of a decision (see `agents.lookahead`); `ply=0`,
 the default, takes what the value function likes best. Modules are imported when used.
@@ -20,12 +21,15 @@ AGENTS = {  # made from the ruleset
     "random": "agents.simple:Random",
     "pips": "agents.simple:Pips",
     "gnubg": "agents.referees.referee:gnubg",
+    "gnubg-judge": "agents.referees.referee:judge",
     "pubeval": "agents.referees.referee:pubeval",
+    "sage": "agents.referees.referee:sage",
 }
 EVALUATORS = {  # read from a path, for a ruleset
     "td": "agents.network:load_network",
     "policy": "agents.policy:load_policy",
 }
+DEEP = {"gnubg": 2, "sage": 2}  # referees that look ahead, and how far
 OPTIONS = {"ply": (range(2), "0 or 1"), "keep": (range(1, 1001), "a number from 1 to 1000")}
 
 
@@ -42,6 +46,8 @@ def make_agent(spec: str, rules: Ruleset) -> Agent:
         raise AgentError(f"agent {spec!r}: unknown; did you mean {near}? There are {', '.join(usages())}")
     if spec in AGENTS:
         return cast(Callable[[Ruleset], Agent], imported(AGENTS[name]))(rules)
+    if name in DEEP:
+        return cast(Callable[[Ruleset, int, str], Agent], imported(AGENTS[name]))(rules, ply_of(spec), spec)
     path, *settings = rest.split(",")
     if name in AGENTS or not path:
         raise AgentError(f"agent {spec!r}: must be {name if name in AGENTS else f'{name}:PATH[,KEY=VALUE...]'}")
@@ -73,6 +79,19 @@ def options_of(settings: Sequence[str], spec: str) -> dict[str, int]:
     if "keep" in options and options.get("ply", 0) == 0:
         raise AgentError(f"agent {spec!r}: keep is without effect unless ply=1")
     return options
+
+
+def ply_of(spec: str) -> int:
+    """How far a referee looks ahead, of a spec `NAME:ply=N`.
+
+    Raises:
+        AgentError: of another form, or too far.
+    """
+    name, _, setting = spec.partition(":")
+    for ply in range(DEEP[name] + 1):
+        if setting == f"ply={ply}":
+            return ply
+    raise AgentError(f"agent {spec!r}: must be {name} or {name}:ply=N, N from 0 to {DEEP[name]}")
 
 
 def usages() -> list[str]:

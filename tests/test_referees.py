@@ -40,7 +40,7 @@ FAKE = """
 import os, sys, time
 sys.path.insert(0, {folder!r})
 import worker
-def judge(before, rows):
+def judge(before, rows, ply):
     {body}
 worker.serve(judge, sys.stdin.buffer, sys.stdout.buffer)
 """
@@ -152,7 +152,7 @@ def test_a_referee_that_hangs_is_an_error_naming_position_and_roll() -> None:
 
 
 def test_a_referee_that_does_not_read_its_question_hangs_too() -> None:
-    code = "import sys, time; sys.stdout.write('referee1'); sys.stdout.flush(); time.sleep(60)"
+    code = "import sys, time; sys.stdout.write('referee2'); sys.stdout.flush(); time.sleep(60)"
     agent = Referee(BACKGAMMON, PUBEVAL, [sys.executable, "-c", code], 0.5)
     game = BatchGame(BACKGAMMON, 4000)  # more than a pipe holds
     assert "no answer within 0.5 s; asked about" in told(lambda: agent.choose(game.afterstates(), game.noise))
