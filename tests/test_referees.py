@@ -17,17 +17,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.base import AgentError
+from agents.base import AgentError, least
 from agents.referees import referee
-from agents.referees.referee import GNUBG, PUBEVAL, WORKER, Engine, Referee, RefereeError, equities, wire
+from agents.referees.referee import (
+    EXPERT,
+    GNUBG,
+    PUBEVAL,
+    WORKER,
+    Analyst,
+    Engine,
+    Judge,
+    Referee,
+    RefereeError,
+    equities,
+    wire,
+)
 from agents.referees.rules import refuse_unknown
 from agents.registry import make_agent
 from agents.simple import Pips
 from arena.duel import duel
 from engine import BatchGame, Ruleset, afterstates, find_ruleset, queues_of
 from engine.bearing import FreeBearing
+from engine.chances import outcomes_of_chance
 from engine.decisions import Afterstates
-from engine.notation import decision
+from engine.notation import decision, parse_position
 from engine.scoring import Race
 from tests.commands import refused, run
 from tests.positions import after, board, checkers
@@ -35,6 +48,7 @@ from tests.positions import after, board, checkers
 BACKGAMMON = find_ruleset("backgammon")
 OPENING = "24:2 13:5 8:3 6:5 / 24:2 13:5 8:3 6:5"
 NO_NOISE = np.zeros(1, np.uint64)
+has_sage = pytest.mark.skipif(find_spec("bgsage") is None, reason="bgsage is not installed")
 has_gnubg = pytest.mark.skipif(find_spec("gnubg_nn") is None, reason="gnubg-nn is not installed")
 FAKE = """
 import os, sys, time
@@ -243,6 +257,11 @@ def gnubg() -> Referee:
 
 
 @pytest.fixture(scope="module")
+def sage() -> Referee:
+    return referee.sage(BACKGAMMON)
+
+
+@pytest.fixture(scope="module")
 def pubeval() -> Referee:
     return referee.pubeval(BACKGAMMON)
 
@@ -377,6 +396,186 @@ def test_gnubg_beats_pubeval(gnubg: Referee, pubeval: Referee) -> None:
 def test_evaluate_plays_referees() -> None:
     done = run("evaluate.py", "backgammon", "gnubg", "pubeval", "--games", "20", "--json", "-")
     assert json.loads(done.stdout)["pairs"][0]["games"] == 20
+
+
+# -- looking ahead -----------------------------------------------------------------------------------------
+
+CONTACT = "24:2 13:5 8:3 6:5 / 24:2 13:5 8:2 6:4 5:2"
+BAR = "bar:1 13:4 8:3 6:4 5:2 4:1 / 24:1 22:2 13:3 8:3 6:4 3:2"
+
+
+def ahead(agent: Referee, position: str) -> np.ndarray:
+    """(5,) probabilities of the side to roll: the mean over the dice after the replies the bare nets like best.
+
+    Added up with our own plays and dice.
+    """
+    board, _ = decision(position, "2-1", BACKGAMMON)
+    roll = np.array([queues_of(BACKGAMMON).code(("roll",))], np.int8)
+    chances = outcomes_of_chance(board[None], roll, BACKGAMMON)
+    replies = afterstates(chances.boards, chances.pending, BACKGAMMON)
+    sides = wire(replies.boards[:, ::-1], BACKGAMMON)
+    told = agent.process.ask(wire(replies.before, BACKGAMMON), sides, replies.counts.astype(np.int32))
+    best = least(-equities(told, BACKGAMMON), replies)
+    win, gammon, backgammon, lost, lost_backgammon = chances.weight @ told.take(best, axis=0)
+    return np.array([1 - win, lost, lost_backgammon, gammon, backgammon])
+
+
+def asked_ahead(agent: Referee, position: str, ply: int) -> np.ndarray:
+    """(5,) probabilities of the side to roll, as the engine says so many plies ahead."""
+    sides = wire(decision(position, "2-1", BACKGAMMON)[0][None, ::-1], BACKGAMMON)
+    return agent.process.ask(sides, sides, np.ones(1, np.int32), ply)[0]
+
+
+@has_gnubg
+@pytest.mark.parametrize("position", [CONTACT, BAR])
+def test_gnubg_at_1_ply_is_the_mean_over_the_dice_after_the_best_reply(gnubg: Referee, position: str) -> None:
+    assert asked_ahead(gnubg, position, 1) == pytest.approx(ahead(gnubg, position), abs=1e-5)
+    assert asked_ahead(gnubg, position, 0) != pytest.approx(ahead(gnubg, position), abs=1e-3)
+
+
+@has_sage
+@pytest.mark.parametrize("position", [CONTACT, BAR])
+def test_sage_at_1_ply_is_nearly_the_mean_over_the_dice_after_the_best_reply(sage: Referee, position: str) -> None:
+    assert asked_ahead(sage, position, 1) == pytest.approx(ahead(sage, position), abs=2e-3)  # it skips poor replies
+    assert asked_ahead(sage, position, 0) != pytest.approx(ahead(sage, position), abs=2e-3)
+
+
+@has_sage
+@has_gnubg
+@pytest.mark.parametrize("ply", [0, 1, 2])
+@pytest.mark.parametrize("position", [CONTACT, BAR])
+def test_sage_and_gnubg_nearly_agree_which_way_round(gnubg: Referee, sage: Referee, position: str, ply: int) -> None:
+    assert asked_ahead(sage, position, ply) == pytest.approx(asked_ahead(gnubg, position, ply), abs=0.02)
+
+
+@pytest.mark.parametrize("spec", ["gnubg", "gnubg:ply=0", "gnubg:ply=1", "gnubg:ply=2", "gnubg-judge"])
+@has_gnubg
+def test_the_spec_of_a_referee_makes_it_again(spec: str) -> None:
+    assert make_agent(spec, BACKGAMMON).spec == spec
+
+
+@pytest.mark.parametrize("spec", ["sage", "sage:ply=2"])
+@has_sage
+def test_the_spec_of_sage_makes_it_again(spec: str) -> None:
+    assert make_agent(spec, BACKGAMMON).spec == spec
+
+
+@pytest.mark.parametrize("spec", ["gnubg:ply=3", "sage:ply=", "gnubg:1", "sage:depth=1"])
+def test_a_referee_looks_ahead_as_far_as_it_can(spec: str) -> None:
+    assert told(lambda: make_agent(spec, BACKGAMMON)).endswith(":ply=N, N from 0 to 2")
+
+
+@pytest.mark.parametrize("spec", ["pubeval:ply=1", "gnubg-judge:ply=1"])
+def test_other_referees_look_at_the_position_only(spec: str) -> None:
+    assert told(lambda: make_agent(spec, BACKGAMMON)) == f"agent {spec!r}: must be {spec.partition(':')[0]}"
+
+
+def test_only_the_best_plays_at_0_ply_are_looked_at_more_deeply() -> None:
+    body = "return [(row[1][23] / 10 if ply == 0 else 0.5) * (n == 0) for row in rows for n in range(5)]"
+    agent = Analyst(BACKGAMMON, GNUBG, faker(body), ply=1)
+    found = asked(("24:2 13:5 8:3 6:5 / 24:2 13:5 8:3 6:5", "3-1"))
+    assert np.isfinite(agent.equities(found)).sum() == 8
+
+
+@has_gnubg
+def test_gnubg_takes_the_play_of_the_opening_books_where_the_bare_nets_do_not() -> None:
+    ahead = make_agent("gnubg:ply=1", BACKGAMMON)
+    assert isinstance(ahead, Analyst)
+    found = asked((OPENING, "6-5"))
+    best = board(BACKGAMMON, "24:1 13:6 8:3 6:5 / 24:2 13:5 8:3 6:5")  # lover's leap, 24/13
+    row = ahead.choose(found, NO_NOISE)[0]
+    assert checkers(found.boards[row, ::-1], BACKGAMMON) == best
+
+
+# -- the expert who does not know the game ----------------------------------------------------------------
+
+ACEY = find_ruleset("acey_deucey")
+OWN_ACES = "return [(row[1][0] / 15) * (n == 0) for row in rows for n in range(5)]"  # wins by checkers on his 1
+
+
+def expert(rules: Ruleset, body: str) -> Judge:
+    """The expert, with a worker that judges by these lines."""
+    return Judge(rules, EXPERT, faker(body), spec="gnubg-judge")
+
+
+@has_gnubg
+def test_in_backgammon_the_expert_plays_as_gnubg_does(gnubg: Referee) -> None:
+    judge, game = make_agent("gnubg-judge", BACKGAMMON), BatchGame(BACKGAMMON, 100, seed=3)
+    for _ in range(20):
+        found = game.afterstates()
+        choice = gnubg.choose(found, game.noise)
+        assert (judge.choose(found, game.noise) == choice).all()
+        game.step(found, choice)
+
+
+@pytest.mark.parametrize(
+    ("rules", "reason"),
+    [
+        (find_ruleset("plakoto"), "has pinned checkers"),
+        (find_ruleset("narde"), "has both sides move the same way"),
+        (find_ruleset("russian"), "has both sides move the same way"),
+        (find_ruleset("gioul"), "has no hits: a lone checker closes its point"),
+        (find_ruleset("irish", {"points": "8", "checkers": "4", "setup": "8:2 3:2"}), "has 8 points"),
+    ],
+)
+def test_the_expert_refuses_what_his_board_cannot_show(rules: Ruleset, reason: str) -> None:
+    assert told(lambda: make_agent("gnubg-judge", rules)).endswith(f"; this game {reason}")
+
+
+@has_gnubg
+@pytest.mark.parametrize("name", ["irish", "dutch", "hypergammon", "acey_deucey", "european_acey_deucey", "french"])
+def test_the_expert_plays_every_game_with_hits_on_his_board(name: str) -> None:
+    rules = find_ruleset(name)
+    match = duel(rules, make_agent("gnubg-judge", rules), make_agent("random", rules), 10, seed=2)
+    assert match.ppg > 0
+    assert match.truncated == 0
+
+
+def test_checkers_in_hand_are_shown_on_the_bar() -> None:
+    rules = find_ruleset("dutch")
+    sides = wire(board_of(rules, "hand:13 bar:1 3:1 / hand:15"), rules)
+    assert sides[0, :, 24].tolist() == [14, 15]
+
+
+def test_who_rolls_again_is_on_roll() -> None:
+    again = expert(ACEY, OWN_ACES)  # after 2-1 one names a double: 3/1 is good for whoever rolls
+    assert result_of(again, ACEY, "10:1 3:1 2:1 off:12 / 10:3 off:12", "2-1").startswith(b"\x0c\x02")
+
+
+def test_before_a_point_is_opened_the_other_side_is_on_roll() -> None:
+    rules = find_ruleset("irish")
+    on_bar = "return [(0.9 if row[1][24] else 0.3) * (n == 0) for row in rows for n in range(5)]"
+    found = after(rules, "10:1 7:1 6:2 5:2 4:2 3:2 2:2 1:2 off:1 / bar:1 8:14", "2-1")
+    assert not found.passed.all()  # where mine are closed, the toss for the point comes next
+    assert expert(rules, on_bar).scores(found).tolist() == pytest.approx([-0.8] * found.game.size)
+
+
+def test_a_double_is_named_by_its_best_play() -> None:
+    naming = queues_of(ACEY).code(("name",))
+    found = afterstates(board_of(ACEY, "22:1 7:2 off:12 / 10:3 off:12"), np.array([naming], np.int8), ACEY)
+    row = expert(ACEY, OWN_ACES).choose(found, NO_NOISE)[0]
+    assert queues_of(ACEY).items[found.pending[row]][0] == (6, 6, 6, 6)  # 7/1(2)
+
+
+def board_of(rules: Ruleset, position: str) -> np.ndarray:
+    """(1, 2, SLOTS): a position before its dice."""
+    return parse_position(position, rules)[0][None]
+
+
+def result_of(agent: Referee, rules: Ruleset, position: str, roll: str) -> bytes:
+    """The checkers after the referee's play, the chooser's side first."""
+    found = after(rules, position, roll)
+    row = agent.choose(found, NO_NOISE)[0]
+    return checkers(found.boards[row, ::-1] if found.passed[row] else found.boards[row], rules)
+
+
+@pytest.mark.full
+@has_gnubg
+@has_sage
+@pytest.mark.parametrize("name", ["gnubg", "sage"])
+def test_a_referee_that_looks_ahead_does_not_lose_to_itself(name: str) -> None:
+    ahead, bare = make_agent(f"{name}:ply=1", BACKGAMMON), make_agent(name, BACKGAMMON)
+    assert duel(BACKGAMMON, ahead, bare, 2000, seed=1).interval()[1] > 0
 
 
 @pytest.mark.full
