@@ -417,7 +417,8 @@ def ahead(agent: Referee, position: str) -> np.ndarray:
     told = agent.process.ask(wire(replies.before, BACKGAMMON), sides, replies.counts.astype(np.int32))
     best = least(-equities(told, BACKGAMMON), replies)
     win, gammon, backgammon, lost, lost_backgammon = chances.weight @ told.take(best, axis=0)
-    return np.array([1 - win, lost, lost_backgammon, gammon, backgammon])
+    turned: np.ndarray = np.array([1 - win, lost, lost_backgammon, gammon, backgammon])
+    return turned
 
 
 def asked_ahead(agent: Referee, position: str, ply: int) -> np.ndarray:
@@ -552,9 +553,9 @@ def test_before_a_point_is_opened_the_other_side_is_on_roll() -> None:
 
 def test_a_double_is_named_by_its_best_play() -> None:
     naming = queues_of(ACEY).code(("name",))
-    found = afterstates(board_of(ACEY, "22:1 7:2 off:12 / 10:3 off:12"), np.array([naming], np.int8), ACEY)
+    found = afterstates(board_of(ACEY, "22:1 7:3 off:11 / 10:3 off:12"), np.array([naming], np.int8), ACEY)
     row = expert(ACEY, OWN_ACES).choose(found, NO_NOISE)[0]
-    assert queues_of(ACEY).items[found.pending[row]][0] == (6, 6, 6, 6)  # 7/1(2)
+    assert queues_of(ACEY).items[found.pending[row]][0] == (6, 6, 6, 6)  # 7/1(3)
 
 
 def board_of(rules: Ruleset, position: str) -> np.ndarray:
