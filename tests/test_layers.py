@@ -35,7 +35,7 @@ LAYERS = [  # a module may import from the lines above its own
     ["agents.policy_card", "agents.referees.rules"],
     ["agents.policy", "agents.referees.referee"],
     ["agents.value"],
-    ["agents.lookahead"],
+    ["agents.foreign", "agents.lookahead"],
     ["agents.registry"],
     ["learning", "learning.config", "learning.ranks", "learning.selfplay", "learning.targets"],
     ["learning.events", "learning.learner", "learning.pictures", "learning.stopping"],

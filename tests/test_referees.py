@@ -424,7 +424,8 @@ def ahead(agent: Referee, position: str) -> np.ndarray:
 def asked_ahead(agent: Referee, position: str, ply: int) -> np.ndarray:
     """(5,) probabilities of the side to roll, as the engine says so many plies ahead."""
     sides = wire(decision(position, "2-1", BACKGAMMON)[0][None, ::-1], BACKGAMMON)
-    return agent.process.ask(sides, sides, np.ones(1, np.int32), ply)[0]
+    numbers: np.ndarray = agent.process.ask(sides, sides, np.ones(1, np.int32), ply)[0]
+    return numbers
 
 
 @has_gnubg
