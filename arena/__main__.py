@@ -14,7 +14,10 @@ from arena.page import write_page
 from cli import Parser, at_least, run
 from engine.ruleset import InputError
 
-COMMANDS: dict[str, str] = {}  # name -> what it measures; the module is `arena.commands.NAME`
+COMMANDS: dict[str, str] = {
+    "lookahead": "what a policy's 0-ply choice loses against 1-ply and against rollouts",
+    "openings": "the best play of every first roll",
+}  # name -> what it measures; the module is `arena.commands.NAME`
 
 
 def main() -> int:

@@ -20,6 +20,8 @@ table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular
 th, td { padding: .25rem .75rem; border-bottom: 1px solid #ddd; text-align: right }
 th:first-child, td:first-child { text-align: left }
 img { max-width: 100% }
+.gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(14rem, 1fr)); gap: 1rem }
+figure { margin: 0 }
 pre { background: #f6f6f6; padding: .5rem; overflow-x: auto }
 """
 
@@ -60,13 +62,24 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], 
 
 def picture(title: str, figure: Figure, note: str = "") -> Section:
     """A matplotlib figure, drawn into the page."""
+    return Section(title, f"{image(figure, title)}<p>{html.escape(note)}</p>")
+
+
+def gallery(title: str, figures: Sequence[tuple[str, Figure]]) -> Section:
+    """Small matplotlib figures side by side, each with a line below it."""
+    body = "".join(
+        f"<figure>{image(figure, line)}<figcaption>{html.escape(line)}</figcaption></figure>"
+        for line, figure in figures
+    )
+    return Section(title, f'<div class="gallery">{body}</div>')
+
+
+def image(figure: Figure, said: str) -> str:
+    """A matplotlib figure as an `img`, which needs no network."""
     drawn = io.BytesIO()
     figure.savefig(drawn, format="svg")
     source = base64.b64encode(drawn.getvalue()).decode("ascii")
-    return Section(
-        title,
-        f'<img alt="{html.escape(title)}" src="data:image/svg+xml;base64,{source}"><p>{html.escape(note)}</p>',
-    )
+    return f'<img alt="{html.escape(said)}" src="data:image/svg+xml;base64,{source}">'
 
 
 def write_page(folder: Path, findings: Findings, command: str) -> Path:

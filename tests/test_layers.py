@@ -42,9 +42,11 @@ LAYERS = [  # a module may import from the lines above its own
     ["learning.checkpoint", "learning.growth", "learning.log"],
     ["learning.runs", "learning.watching"],
     ["arena", "arena.duel", "arena.page"],
-    ["arena.report"],
+    ["arena.report", "arena.rollout"],
+    ["arena.errors", "arena.openings"],
     ["arena.show"],
-    ["arena.commands"],
+    ["arena.commands", "arena.commands.lookahead"],
+    ["arena.commands.openings"],
     ["arena.__main__"],
     ["train", "evaluate", "export"],
 ]
