@@ -15,6 +15,7 @@ from cli import Parser, at_least, run
 from engine.ruleset import InputError
 
 COMMANDS: dict[str, str] = {
+    "cross": "every policy in every game it can read, against the game's own",
     "lookahead": "what a policy's 0-ply choice loses against 1-ply and against rollouts",
     "openings": "the best play of every first roll",
 }  # name -> what it measures; the module is `arena.commands.NAME`

@@ -44,10 +44,10 @@ class Opening:
     board: Boards  # (2, SLOTS) after the best play, the chooser is MINE
     play: str
     equity: float
-    runner_up: str | None  # None where there is one play only
-    behind: float | None  # points
+    runner_up: str | None  # None where there is no other play, or none near enough for the agent to look at
+    runner_up_equity: float | None
     win: float | None
-    gammon: float | None  # won by more than the least win, a part of `win`
+    gammon: float | None  # won by more than the least win, a part of `win`; None where every win pays alike
 
     def record(self) -> dict[str, object]:
         """All figures as plain values."""
@@ -74,33 +74,31 @@ def _order(queue: tuple[object, ...]) -> tuple[int, ...]:
 
 def opening(agent: Analyst, board: Boards, code: int, chance: float, rules: Ruleset) -> Opening:
     """The best play of one first decision: of (2, SLOTS) with this code pending."""
-    q, begun, plays, first = queues_of(rules), code, [], None
+    q, plays = queues_of(rules), list[str]()
+    roll = write_queue(q.items[code], rules)
+    best: tuple[float, str | None, float | None] | None = None
     while True:
         after = afterstates(board[None], np.array([code], np.int8), rules)
         row = int(agent.choose(after, np.zeros(1, np.uint64))[0])
+        best = best or ranked(agent, after, row, rules)
         plays.append(format_play(board, code, row, rules))
-        if first is None:
-            first = ranked(agent, after, row), after, board
         board, code = after.boards[row], int(after.pending[row])
         if after.outcome[row] >= 0 or after.passed[row] or q.is_chance[code]:
             break
-    (equity, second, behind), choices, origin = first
-    runner_up = None if second is None else format_play(origin, begun, second, rules)
+    played = board[::-1] if after.passed[row] else board
     shares = shares_of(agent, after, row, rules)
-    played = after.boards[row, ::-1] if after.passed[row] else after.boards[row]
-    return Opening(
-        write_queue(q.items[begun], rules), chance, played, ", then ".join(plays), equity, runner_up, behind, *shares
-    )
+    return Opening(roll, chance, played, ", then ".join(plays), *best, *shares)
 
 
-def ranked(agent: Analyst, after: Afterstates, row: int) -> tuple[float, int | None, float | None]:
-    """The equity of the row taken, the next best row and how far it is behind; of one decision."""
+def ranked(agent: Analyst, after: Afterstates, row: int, rules: Ruleset) -> tuple[float, str | None, float | None]:
+    """The equity of the row taken in one decision, and the next best play with its equity."""
     equity = agent.equities(after)
     others = np.where(np.arange(equity.size) == row, -np.inf, equity)
     second = int(others.argmax())
     if not np.isfinite(others[second]):
         return float(equity[row]), None, None
-    return float(equity[row]), second, float(equity[row] - others[second])
+    text = format_play(after.before[0], int(after.decided[0]), second, rules)
+    return float(equity[row]), text, float(equity[second])
 
 
 def shares_of(agent: Agent, after: Afterstates, row: int, rules: Ruleset) -> tuple[float | None, float | None]:
@@ -112,4 +110,4 @@ def shares_of(agent: Agent, after: Afterstates, row: int, rules: Ruleset) -> tup
     mine: npt.NDArray[np.float32] = values[::-1] if after.passed[row] else values
     wins = rules.payoffs > 0
     more = rules.payoffs > rules.payoffs[wins].min()
-    return float(mine[wins].sum()), float(mine[more].sum())
+    return float(mine[wins].sum()), float(mine[more].sum()) if more.any() else None

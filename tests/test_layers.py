@@ -43,10 +43,10 @@ LAYERS = [  # a module may import from the lines above its own
     ["learning.runs", "learning.watching"],
     ["arena", "arena.duel", "arena.page"],
     ["arena.report", "arena.rollout"],
-    ["arena.errors", "arena.openings"],
+    ["arena.cross", "arena.errors", "arena.openings"],
     ["arena.show"],
     ["arena.commands", "arena.commands.lookahead"],
-    ["arena.commands.openings"],
+    ["arena.commands.cross", "arena.commands.openings"],
     ["arena.__main__"],
     ["train", "evaluate", "export"],
 ]

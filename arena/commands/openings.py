@@ -13,11 +13,10 @@ from cli import apart
 from engine.variants import find_ruleset
 from learning.pictures import draw_board
 
-COLUMNS = ("roll", "best play", "equity", "runner-up", "behind", "wins", "gammons")
+COLUMNS = ("roll", "best play", "equity", "runner-up", "its equity", "wins", "gammons")
 NOTE = (
-    "Equity in points per game for the side that plays, cubeless, as the agent sees it after the play; behind: what the "
-    "runner-up loses against the best. Wins and gammons (wins of more than the least) are what the value function "
-    "expects right after the turn, at 0-ply."
+    "Equity in points per game for the side that plays, cubeless, as the agent sees it after the play. Wins and "
+    "gammons (wins of more than the least) are what the value function expects right after the turn, at 0-ply."
 )
 
 
@@ -57,8 +56,8 @@ def row_of(one: Opening) -> list[str]:
         one.roll,
         one.play,
         f"{one.equity:+.3f}",
-        one.runner_up or "none",
-        "" if one.behind is None else f"{one.behind:.3f}",
+        one.runner_up or "none near",
+        "" if one.runner_up_equity is None else f"{one.runner_up_equity:+.3f}",
         "" if one.win is None else f"{100 * one.win:.1f} %",
         "" if one.gammon is None else f"{100 * one.gammon:.1f} %",
     ]
