@@ -107,5 +107,5 @@ def heat_map(found: Cross) -> Figure:
     axes.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=8)
     axes.set_yticks(range(len(names)), names, fontsize=8)
     axes.set(xlabel="game", ylabel="policy trained for")
-    figure.colorbar(drawn, ax=axes, label="points a game against the game's own policy", shrink=0.8)
+    figure.colorbar(drawn, ax=axes, label="points a game", shrink=0.8)
     return figure

@@ -104,7 +104,12 @@ def by_lookahead(agent: ValueAgent, deep: LookaheadAgent, after: Afterstates) ->
     for part in tqdm(np.array_split(games, -(-games.size // 16)), desc="1-ply", unit=" x 16", disable=None):
         some, rows = after.of(part)
         equity[rows] = deep.equities(some)
-    choice, better = agent.best(shallow, after), deep.best(equity, after)
+    choice = agent.best(shallow, after)
+    missed = choice[~np.isfinite(equity.take(choice))]  # of many equal plays 1-ply has looked at others
+    if missed.size:
+        ahead = deep.ahead(after.boards.take(missed, axis=0), after.pending.take(missed))
+        equity[missed] = np.where(after.passed.take(missed), -ahead, ahead)
+    better = deep.best(equity, after)
     lost = np.maximum(equity.take(better) - equity.take(choice), 0)
     return Errors(lost, np.zeros(lost.size), better, nontrivial(shallow, after)), equity
 

@@ -45,7 +45,10 @@ def find(args: argparse.Namespace) -> Findings:
         "agent": agent.spec,
         "openings": [one.record() for one in found],
     }
-    drawn = [(f"{one.roll}: {one.play}", draw_board(one.board, rules, f"after {one.roll}")) for one in found]
+    drawn = [
+        (f"{one.roll}: {one.play}", draw_board(one.board, rules, f"after {one.roll}", ("has played", "opponent")))
+        for one in found
+    ]
     sections = [table("First rolls", COLUMNS, rows, NOTE), gallery("Where the best plays lead", drawn)]
     return Findings(title, record, [shown(title, COLUMNS, rows), NOTE], sections)
 
