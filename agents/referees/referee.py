@@ -23,7 +23,6 @@ LIMITS = (10.0, 30.0, 120.0)  # seconds for a decision, by ply; alone on a core 
 KEEP, WITHIN = 8, 0.16  # plays looked at more deeply, and points below the best; gnubg's "normal" filter of moves
 WORKER = Path(__file__).with_name("worker.py")
 SLACK = 1e-4  # by which probabilities out of float32 may miss their bounds
-SAGE_SLACK = 0.1  # its bare nets may find more gammons than wins; by 0.03 where a win is nearly hopeless
 
 
 class RefereeError(AgentError):
@@ -42,7 +41,7 @@ class Engine:
     distribution: str = "gnubg-nn"
 
 
-def equities(answers: Answers, rules: Ruleset, slack: float = SLACK) -> Scores:
+def equities(answers: Answers, rules: Ruleset) -> Scores:
     """(M,) cubeless equities for the chooser, of (M, 5) probabilities for the side that rolls next.
 
     Each of these counts the worse ones too: win, gammon, backgammon won, gammon, backgammon lost.
@@ -52,7 +51,7 @@ def equities(answers: Answers, rules: Ruleset, slack: float = SLACK) -> Scores:
     chances += [1 - win - lost_gammon, lost_gammon - lost_backgammon, lost_backgammon]
     outcomes = np.stack(chances, axis=1)
     scores: Scores = np.round((outcomes * -rules.payoffs).sum(axis=1), 6)
-    return np.where((outcomes >= -slack).all(axis=1), scores, np.nan)
+    return np.where((outcomes >= -SLACK).all(axis=1), scores, np.nan)
 
 
 def plain(answers: Answers, rules: Ruleset) -> Scores:
@@ -62,7 +61,7 @@ def plain(answers: Answers, rules: Ruleset) -> Scores:
 
 GNUBG = Engine("gnubg", 5, equities, 0.0)
 PUBEVAL = Engine("pubeval", 1, plain, 99_999_999.0)  # its author's score of a won game
-SAGE = Engine("sage", 5, lambda answers, rules: equities(answers, rules, SAGE_SLACK), 0.0, "bgsage", "bgsage")
+SAGE = Engine("sage", 5, equities, 0.0, "bgsage", "bgsage")
 EXPERT = Engine("gnubg", 5, lambda answers, rules: equities(answers, PLAYED), 3.0)  # more than any equity of his
 
 

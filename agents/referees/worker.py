@@ -42,7 +42,9 @@ def sage() -> Judge:
     """Open Sage's nets, through bgsage: the same five probabilities a row, for the side that rolls next.
 
     Its plies count from 1, the bare nets. It judges a row for the side that has played, from a
-    board of 26: the opponent's bar, points 1..24 with opposing checkers negative, the own bar.
+    board of 26: the opponent's bar, points 1..24 with opposing checkers negative, the own bar. Its
+    bare nets may find more gammons than wins (by 0.03), and in lost positions more backgammons than
+    gammons (by 0.3); what is too much is cut off.
     """
     import bgbot_cpp
     from bgsage.weights import default_weights
@@ -60,8 +62,9 @@ def sage() -> Judge:
     def judge(before: Board, rows: list[Board], ply: int) -> list[float]:
         numbers: list[float] = []
         for row in rows:
-            win, gammon, backgammon, *lost = depths[ply].evaluate_board(seen(row), seen(before))["probs"]
-            numbers += [1 - win, *lost, gammon, backgammon]
+            win, *won, lost, lost_backgammon = depths[ply].evaluate_board(seen(row), seen(before))["probs"]
+            numbers += [1 - win, *np.minimum.accumulate([1 - win, lost, lost_backgammon])[1:]]
+            numbers += [*np.minimum.accumulate([win, *won])[1:]]
         return numbers
 
     return judge
