@@ -91,21 +91,25 @@ def guest_of(spec: str, rules: Ruleset) -> Agent | str:
 
 
 def heat_map(found: Cross) -> Figure:
-    """Points per game of each policy (row) in each game (column), coloured; what it cannot read is hatched."""
+    """Points per game of each policy (row) in each game (column); grey where it cannot read the game.
+
+    Colours are shares of the game's largest payoff, so that games that pay more do not drown the others.
+    """
     points, names = found.ppg(), [rules.name for rules in found.games]
     size = 1.3 + 0.75 * len(names)
     figure = Figure(figsize=(size + 1.2, size), layout="constrained")
     axes = figure.subplots()
-    most = max(float(np.nanmax(np.abs(points))), 1e-3)
+    shades = points / [float(rules.payoffs.max()) for rules in found.games]
+    most = max(float(np.nanmax(np.abs(shades))), 1e-3)
     axes.set_facecolor("#ddd")
-    drawn = axes.imshow(np.ma.masked_invalid(points), cmap="RdBu", vmin=-most, vmax=most)
+    drawn = axes.imshow(np.ma.masked_invalid(shades), cmap="RdBu", vmin=-most, vmax=most)
     for row, column in np.ndindex(points.shape):
         known = np.isfinite(points[row, column])
         text = "own" if row == column else f"{points[row, column]:+.2f}" if known else "–"
-        is_dark = known and abs(points[row, column]) > 0.6 * most
+        is_dark = known and abs(shades[row, column]) > 0.6 * most
         axes.text(column, row, text, ha="center", va="center", fontsize=8, color="white" if is_dark else "black")
     axes.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=8)
     axes.set_yticks(range(len(names)), names, fontsize=8)
     axes.set(xlabel="game", ylabel="policy trained for")
-    figure.colorbar(drawn, ax=axes, label="points a game", shrink=0.8)
+    figure.colorbar(drawn, ax=axes, label="share of the largest payoff", shrink=0.8)
     return figure
