@@ -11,7 +11,7 @@ import numpy.typing as npt
 from engine.decisions import Afterstates
 from engine.house_rules import options_of
 from engine.ruleset import InputError, Ruleset
-from engine.slots import Keys
+from engine.slots import Keys, Rows
 
 Choice = npt.NDArray[np.int64]  # (N,): the row each game takes
 Scores = npt.NDArray[np.float64]  # (M,)
@@ -56,6 +56,17 @@ def least(scores: Scores, after: Afterstates) -> Choice:
     choice = np.empty(after.start.size - 1, np.int64)
     choice[after.game.take(rows)] = rows  # reversed, so that the first of equals is written last
     return choice
+
+
+def candidates(scores: Scores, after: Afterstates, keep: int, within: float) -> Rows:
+    """The rows worth a closer look: all of a decision where they are no more than `keep`, else the best `keep`
+    by these scores (M,), and of these only the ones no more than `within` below the best."""
+    order = np.lexsort((-scores, after.game))
+    rank = np.empty(order.size, np.intp)
+    rank[order] = np.arange(order.size) - np.repeat(after.start[:-1], after.counts)
+    top = np.maximum.reduceat(scores, after.start[:-1]).take(after.game)
+    is_few = (after.counts <= keep).take(after.game)
+    return np.flatnonzero(is_few | ((rank < keep) & (scores >= top - within)))
 
 
 def difference(theirs: Ruleset, ours: Ruleset) -> str | None:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from agents.base import Choice, Scores
+from agents.base import Choice, Scores, candidates
 from agents.value import Evaluator, ValueAgent
 from engine.chances import Chances, outcomes_of_chance
 from engine.decisions import Afterstates, afterstates
 from engine.ruleset import Ruleset
-from engine.slots import Boards, Codes, Keys, Rows
+from engine.slots import Boards, Codes, Keys
 
 KEEP = 8  # plays of a decision that are looked at, where there are more
 WITHIN = 0.3  # points below the best, or a tenth of the largest payoff where that is more
@@ -51,7 +51,7 @@ class LookaheadAgent(ValueAgent):
     def equities(self, after: Afterstates) -> Scores:
         """(M,) points for the chooser, one roll ahead; -inf for plays that are not looked at."""
         shallow = super().equities(after)
-        rows = self.candidates(shallow, after)
+        rows = candidates(shallow, after, self.keep, self.within)
         equity = np.full(shallow.size, -np.inf)
         equity[rows] = shallow[rows]
         asked = rows[after.outcome.take(rows) < 0]
@@ -59,15 +59,6 @@ class LookaheadAgent(ValueAgent):
             ahead = self.ahead(after.boards.take(asked, axis=0), after.pending.take(asked))
             equity[asked] = np.where(after.passed.take(asked), -ahead, ahead)
         return equity
-
-    def candidates(self, equity: Scores, after: Afterstates) -> Rows:
-        """The rows worth looking at, by their 0-ply equity (M,)."""
-        order = np.lexsort((-equity, after.game))
-        rank = np.empty(order.size, np.intp)
-        rank[order] = np.arange(order.size) - np.repeat(after.start[:-1], after.counts)
-        top = np.maximum.reduceat(equity, after.start[:-1]).take(after.game)
-        is_few = (after.counts <= self.keep).take(after.game)
-        return np.flatnonzero(is_few | ((rank < self.keep) & (equity >= top - self.within)))
 
     def ahead(self, boards: Boards, pending: Codes) -> Scores:
         """(M,) equities of positions for MINE: the mean over the dice of the best reply's.

@@ -137,13 +137,22 @@ def network_of(contents: dict[str, Any], place: str | Path) -> ValueNet:
     return net.eval()
 
 
+def read_network(path: str | Path) -> ValueNet:
+    """The net of a checkpoint file or run folder, under the rules that it names.
+
+    Raises:
+        CheckpointMismatch: not readable, or of another encoding.
+    """
+    return network_of(read_checkpoint(path), path)
+
+
 def load_network(path: str | Path, rules: Ruleset) -> ValueNet:
     """The net of a checkpoint file or run folder, for games under `rules`.
 
     Raises:
         CheckpointMismatch: not readable, or trained under other rules; names the first difference.
     """
-    net = network_of(read_checkpoint(path), path)
+    net = read_network(path)
     reason = difference(net.rules, rules)
     if reason is not None:
         raise CheckpointMismatch(f"{path}: {reason}")

@@ -113,19 +113,20 @@ def load_policy(path: str | Path, rules: Ruleset) -> Policy:
     Raises:
         PolicyError: not readable, damaged, of another format or encoding, or of other rules.
     """
-    policy = read_policy(Path(path))
+    policy = read_policy(path)
     reason = difference(policy.rules, rules)
     if reason is not None:
         raise PolicyError(f"{path}: {reason}")
     return policy
 
 
-def read_policy(path: Path) -> Policy:
+def read_policy(path: str | Path) -> Policy:
     """The policy in a file, under the rules that its card names.
 
     Raises:
         PolicyError: not readable, damaged, or of another format or encoding.
     """
+    path = Path(path)
     text, arrays = read_file(path)
     card = parse(path, text)
     rules = rules_of(path, card)

@@ -212,9 +212,18 @@ def picture(title: str, figure: Figure, note: str = "") -> Section:
     return Section(title, _render("pictures", title=title, pictures=[_drawn(figure, "")], note=note))
 
 
-def boards(title: str, positions: Sequence[tuple[Boards, str]], rules: Ruleset, note: str = "") -> Section:
-    """Positions drawn side by side, each a (2, SLOTS) board as its MINE sees it, with what is said of it."""
-    drawn = [_drawn(draw_board(board, rules, ""), caption) for board, caption in positions]
+def boards(
+    title: str,
+    positions: Sequence[tuple[Boards, str]],
+    rules: Ruleset,
+    note: str = "",
+    sides: tuple[str, str] = ("to act", "opponent"),
+) -> Section:
+    """Positions drawn side by side, each a (2, SLOTS) board as its MINE sees it, with what is said of it.
+
+    `sides` says what MINE and THEIRS are.
+    """
+    drawn = [_drawn(draw_board(board, rules, "", sides), caption) for board, caption in positions]
     return Section(title, _render("pictures", title=title, pictures=drawn, note=note))
 
 

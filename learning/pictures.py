@@ -32,8 +32,11 @@ def draw_calibration(predicted: npt.NDArray[np.float64], actual: npt.NDArray[np.
     return figure
 
 
-def draw_board(board: Boards, rules: Ruleset, title: str) -> Figure:
-    """A (2, SLOTS) position as its MINE sees it: home at the lower right, my checkers light."""
+def draw_board(board: Boards, rules: Ruleset, title: str, sides: tuple[str, str] = ("to act", "opponent")) -> Figure:
+    """A (2, SLOTS) position as its MINE sees it: home at the lower right, my checkers light.
+
+    `sides` says what MINE and THEIRS are.
+    """
     half, height = rules.points // 2, 12.0
     figure = Figure(figsize=(5.2, 5.6), layout="constrained")
     axes = figure.subplots()
@@ -59,7 +62,7 @@ def draw_board(board: Boards, rules: Ruleset, title: str) -> Figure:
                 ink = LIGHT if color == DARK else "#c33"
                 axes.text(x, y, str(abs(count)), ha="center", va="center", fontsize=9, color=ink)
     stocks = [("bar", rules.bar), ("hand", rules.hand), ("off", OFF)]
-    for side, who, y in ((MINE, "to act", -1.9), (THEIRS, "opponent", height + 1.4)):
+    for side, who, y in ((MINE, sides[0], -1.9), (THEIRS, sides[1], height + 1.4)):
         held = ", ".join(f"{name} {board[side, slot]}" for name, slot in stocks if board[side, slot])
         axes.text(0, y, f"{who}  {held}", fontsize=11)
     axes.set(xlim=(-0.3, half + 1.3), ylim=(-2.5, height + 2.3), title=title)

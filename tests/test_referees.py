@@ -17,15 +17,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.base import AgentError
+from agents.base import AgentError, least
 from agents.referees import referee
-from agents.referees.referee import GNUBG, PUBEVAL, WORKER, Engine, Referee, RefereeError, equities, wire
+from agents.referees.referee import (
+    GNUBG,
+    PUBEVAL,
+    WORKER,
+    Analyst,
+    Engine,
+    Referee,
+    RefereeError,
+    equities,
+    wire,
+)
 from agents.referees.rules import refuse_unknown
 from agents.registry import make_agent
 from agents.simple import Pips
 from arena.duel import duel
 from engine import BatchGame, Ruleset, afterstates, find_ruleset, queues_of
 from engine.bearing import FreeBearing
+from engine.chances import outcomes_of_chance
 from engine.decisions import Afterstates
 from engine.notation import decision
 from engine.scoring import Race
@@ -35,12 +46,13 @@ from tests.positions import after, board, checkers
 BACKGAMMON = find_ruleset("backgammon")
 OPENING = "24:2 13:5 8:3 6:5 / 24:2 13:5 8:3 6:5"
 NO_NOISE = np.zeros(1, np.uint64)
+has_sage = pytest.mark.skipif(find_spec("bgsage") is None, reason="bgsage is not installed")
 has_gnubg = pytest.mark.skipif(find_spec("gnubg_nn") is None, reason="gnubg-nn is not installed")
 FAKE = """
 import os, sys, time
 sys.path.insert(0, {folder!r})
 import worker
-def judge(before, rows):
+def judge(before, rows, ply):
     {body}
 worker.serve(judge, sys.stdin.buffer, sys.stdout.buffer)
 """
@@ -152,7 +164,7 @@ def test_a_referee_that_hangs_is_an_error_naming_position_and_roll() -> None:
 
 
 def test_a_referee_that_does_not_read_its_question_hangs_too() -> None:
-    code = "import sys, time; sys.stdout.write('referee1'); sys.stdout.flush(); time.sleep(60)"
+    code = "import sys, time; sys.stdout.write('referee2'); sys.stdout.flush(); time.sleep(60)"
     agent = Referee(BACKGAMMON, PUBEVAL, [sys.executable, "-c", code], 0.5)
     game = BatchGame(BACKGAMMON, 4000)  # more than a pipe holds
     assert "no answer within 0.5 s; asked about" in told(lambda: agent.choose(game.afterstates(), game.noise))
@@ -240,6 +252,11 @@ def has_gone(process: int) -> bool:
 @pytest.fixture(scope="module")
 def gnubg() -> Referee:
     return referee.gnubg(BACKGAMMON)
+
+
+@pytest.fixture(scope="module")
+def sage() -> Referee:
+    return referee.sage(BACKGAMMON)
 
 
 @pytest.fixture(scope="module")
@@ -377,6 +394,114 @@ def test_gnubg_beats_pubeval(gnubg: Referee, pubeval: Referee) -> None:
 def test_evaluate_plays_referees() -> None:
     done = run("evaluate.py", "backgammon", "gnubg", "pubeval", "--games", "20", "--json", "-")
     assert json.loads(done.stdout)["pairs"][0]["games"] == 20
+
+
+# -- looking ahead -----------------------------------------------------------------------------------------
+
+CONTACT = "24:2 13:5 8:3 6:5 / 24:2 13:5 8:2 6:4 5:2"
+BAR = "bar:1 13:4 8:3 6:4 5:2 4:1 / 24:1 22:2 13:3 8:3 6:4 3:2"
+
+
+def ahead(agent: Referee, position: str) -> np.ndarray:
+    """(5,) probabilities of the side to roll: the mean over the dice after the replies the bare nets like best.
+
+    Added up with our own plays and dice.
+    """
+    board, _ = decision(position, "2-1", BACKGAMMON)
+    roll = np.array([queues_of(BACKGAMMON).code(("roll",))], np.int8)
+    chances = outcomes_of_chance(board[None], roll, BACKGAMMON)
+    replies = afterstates(chances.boards, chances.pending, BACKGAMMON)
+    sides = wire(replies.boards[:, ::-1], BACKGAMMON)
+    told = agent.process.ask(wire(replies.before, BACKGAMMON), sides, replies.counts.astype(np.int32))
+    best = least(-equities(told, BACKGAMMON), replies)
+    win, gammon, backgammon, lost, lost_backgammon = chances.weight @ told.take(best, axis=0)
+    turned: np.ndarray = np.array([1 - win, lost, lost_backgammon, gammon, backgammon])
+    return turned
+
+
+def asked_ahead(agent: Referee, position: str, ply: int) -> np.ndarray:
+    """(5,) probabilities of the side to roll, as the engine says so many plies ahead."""
+    sides = wire(decision(position, "2-1", BACKGAMMON)[0][None, ::-1], BACKGAMMON)
+    numbers: np.ndarray = agent.process.ask(sides, sides, np.ones(1, np.int32), ply)[0]
+    return numbers
+
+
+@has_gnubg
+@pytest.mark.parametrize("position", [CONTACT, BAR])
+def test_gnubg_at_1_ply_is_the_mean_over_the_dice_after_the_best_reply(gnubg: Referee, position: str) -> None:
+    assert asked_ahead(gnubg, position, 1) == pytest.approx(ahead(gnubg, position), abs=1e-5)
+    assert asked_ahead(gnubg, position, 0) != pytest.approx(ahead(gnubg, position), abs=1e-3)
+
+
+@has_sage
+@pytest.mark.parametrize("position", [CONTACT, BAR])
+def test_sage_at_1_ply_is_nearly_the_mean_over_the_dice_after_the_best_reply(sage: Referee, position: str) -> None:
+    assert asked_ahead(sage, position, 1) == pytest.approx(ahead(sage, position), abs=2e-3)  # it skips poor replies
+    assert asked_ahead(sage, position, 0) != pytest.approx(ahead(sage, position), abs=2e-3)
+
+
+@has_sage
+def test_sage_has_no_more_backgammons_than_gammons_nor_gammons_than_wins(sage: Referee) -> None:
+    lost = asked(("20:1 6:1 4:1 2:5 1:1 off:6 / 1:1 off:14", "4-2"))  # its bare net says 0.30 and 0.02 here
+    sage.choose(lost, NO_NOISE)
+    hopeless = "22:1 13:1 12:1 11:2 8:2 7:1 6:3 5:2 4:2 / bar:2 8:1 7:1 6:3 5:2 4:2 2:2 1:2"
+    sage.choose(asked((hopeless, "5-2")), NO_NOISE)
+
+
+@has_sage
+@has_gnubg
+@pytest.mark.parametrize("ply", [0, 1, 2])
+@pytest.mark.parametrize("position", [CONTACT, BAR])
+def test_sage_and_gnubg_nearly_agree_which_way_round(gnubg: Referee, sage: Referee, position: str, ply: int) -> None:
+    assert asked_ahead(sage, position, ply) == pytest.approx(asked_ahead(gnubg, position, ply), abs=0.02)
+
+
+@pytest.mark.parametrize("spec", ["gnubg", "gnubg:ply=0", "gnubg:ply=1", "gnubg:ply=2", "gnubg-judge"])
+@has_gnubg
+def test_the_spec_of_a_referee_makes_it_again(spec: str) -> None:
+    assert make_agent(spec, BACKGAMMON).spec == spec
+
+
+@pytest.mark.parametrize("spec", ["sage", "sage:ply=2"])
+@has_sage
+def test_the_spec_of_sage_makes_it_again(spec: str) -> None:
+    assert make_agent(spec, BACKGAMMON).spec == spec
+
+
+@pytest.mark.parametrize("spec", ["gnubg:ply=3", "sage:ply=", "gnubg:1", "sage:depth=1"])
+def test_a_referee_looks_ahead_as_far_as_it_can(spec: str) -> None:
+    assert told(lambda: make_agent(spec, BACKGAMMON)).endswith(":ply=N, N from 0 to 2")
+
+
+@pytest.mark.parametrize("spec", ["pubeval:ply=1", "gnubg-judge:ply=1"])
+def test_other_referees_look_at_the_position_only(spec: str) -> None:
+    assert told(lambda: make_agent(spec, BACKGAMMON)) == f"agent {spec!r}: must be {spec.partition(':')[0]}"
+
+
+def test_only_the_best_plays_at_0_ply_are_looked_at_more_deeply() -> None:
+    body = "return [(row[1][23] / 10 if ply == 0 else 0.5) * (n == 0) for row in rows for n in range(5)]"
+    agent = Analyst(BACKGAMMON, GNUBG, faker(body), ply=1)
+    found = asked(("24:2 13:5 8:3 6:5 / 24:2 13:5 8:3 6:5", "3-1"))
+    assert np.isfinite(agent.equities(found)).sum() == 8
+
+
+@has_gnubg
+def test_gnubg_takes_the_play_of_the_opening_books_where_the_bare_nets_do_not() -> None:
+    ahead = make_agent("gnubg:ply=1", BACKGAMMON)
+    assert isinstance(ahead, Analyst)
+    found = asked((OPENING, "6-5"))
+    best = board(BACKGAMMON, "24:1 13:6 8:3 6:5 / 24:2 13:5 8:3 6:5")  # lover's leap, 24/13
+    row = ahead.choose(found, NO_NOISE)[0]
+    assert checkers(found.boards[row, ::-1], BACKGAMMON) == best
+
+
+@pytest.mark.full
+@has_gnubg
+@has_sage
+@pytest.mark.parametrize("name", ["gnubg", "sage"])
+def test_a_referee_that_looks_ahead_does_not_lose_to_itself(name: str) -> None:
+    ahead, bare = make_agent(f"{name}:ply=1", BACKGAMMON), make_agent(name, BACKGAMMON)
+    assert duel(BACKGAMMON, ahead, bare, 2000, seed=1).interval()[1] > 0
 
 
 @pytest.mark.full

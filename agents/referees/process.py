@@ -1,9 +1,10 @@
 """The process of an engine we did not write, as its parent sees it: positions in, numbers out.
 
 Wire format, little-endian, nothing else and never pickle. The child begins with `HELLO`. Then a
-request is the numbers of decisions N and of rows M, the rows of each decision, the positions in
-which the decisions began, and the rows; the answer is `width` numbers for each row. The answer
-comes decision by decision, so that one which never comes is known by its number.
+request is the numbers of decisions N, of rows M and of plies to look ahead, the rows of each
+decision, the positions in which the decisions began, and the rows; the answer is `width` numbers
+for each row. The answer comes decision by decision, so that one which never comes is known by its
+number.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import IO
 import numpy as np
 import numpy.typing as npt
 
-HELLO = b"referee1"
+HELLO = b"referee2"
 START_LIMIT = 60.0  # seconds for a process to start and to load its engine
 TICK = 0.1  # seconds between looks at the clock
 
@@ -72,13 +73,14 @@ class Process:
             self.end()
             raise Fault(f"its process does not start: {reason}", 0)
 
-    def ask(self, before: Wire, rows: Wire, counts: npt.NDArray[np.int32]) -> Answers:
+    def ask(self, before: Wire, rows: Wire, counts: npt.NDArray[np.int32], ply: int = 0) -> Answers:
         """What the engine says about every row.
 
         Args:
             before: (N, 2, 25) int8, where the decisions began.
             rows: (M, 2, 25) int8, the positions to be judged.
             counts: (N,) int32, how many rows each decision has.
+            ply: how many turns the engine looks ahead of each row.
 
         Returns:
             (M, width) float64.
@@ -91,7 +93,7 @@ class Process:
         try:
             with Watch(self.popen) as watch:
                 watch.allow(self.limit)
-                self._send(before, rows, counts)
+                self._send(before, rows, counts, ply)
                 low = 0
                 for begun, count in enumerate(counts.tolist()):
                     watch.allow(self.limit)
@@ -107,8 +109,8 @@ class Process:
             raise
         return answers
 
-    def _send(self, before: Wire, rows: Wire, counts: npt.NDArray[np.int32]) -> None:
-        sizes = np.array([len(before), len(rows)], "<i4")
+    def _send(self, before: Wire, rows: Wire, counts: npt.NDArray[np.int32], ply: int) -> None:
+        sizes = np.array([len(before), len(rows), ply], "<i4")
         for array in (sizes, counts.astype("<i4"), before.astype(np.int8), rows.astype(np.int8)):
             self.requests.write(array.tobytes())
         self.requests.flush()

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 
+import numpy as np
+
 from agents.base import AgentError
 from engine.bearing import StandardBearing
 from engine.contact import Hit
+from engine.queues import queues_of
 from engine.ruleset import Ruleset
 from engine.scoring import Race
+from engine.slots import Flags
 from engine.turn import PlainTurn
 
 PLAYED = Ruleset(  # by both referees; all that is not said here has the ruleset's default
@@ -40,6 +44,32 @@ def refuse_unknown(agent: str, rules: Ruleset) -> None:
         theirs, ours = getattr(PLAYED, field.name), getattr(rules, field.name)
         if field.name not in FREE and theirs != ours:
             raise AgentError(f"agent {agent!r}: plays {field.name}={told(theirs)}, this game has {told(ours)}")
+
+
+def refuse_unseen(agent: str, rules: Ruleset) -> None:
+    """Accept a ruleset whose positions can be set up on a board of backgammon.
+
+    Raises:
+        AgentError: says what cannot be.
+    """
+    reason = None
+    if rules.points != PLAYED.points:
+        reason = f"has {rules.points} points"
+    elif rules.track != "contrary":
+        reason = "has both sides move the same way"
+    elif rules.contact.fate == "pinned":
+        reason = "has pinned checkers"
+    elif rules.contact.fate == "safe":
+        reason = "has no hits: a lone checker closes its point"
+    if reason is not None:
+        raise AgentError(
+            f"agent {agent!r}: knows 24 points, sides that meet and lone checkers that are hit; this game {reason}"
+        )
+
+
+def other_side_follows(rules: Ruleset) -> Flags:
+    """(C,) flags by queue: does a point have to be opened before the turn of the side that is THEIRS?"""
+    return np.array([queue[0] in ("toss", "open") for queue in queues_of(rules).items])
 
 
 def told(value: object) -> str:
