@@ -110,9 +110,10 @@ def passes(before: float, progress: float, parts: int) -> bool:
 def main() -> int:
     """Check everything that can be wrong before any work begins, train, and end by showing what came of it."""
     args, ranks, contents = arguments(), Ranks(), None
-    resume, settings = (args.resume, args.settings) if args.resume is not None else (ranks.begun(), [])
-    if resume is not None:
-        folder, config, contents = resumed_run(resume, settings + ranks.settings, ranks.is_first)
+    begun = ranks.begun()
+    if begun or args.resume:
+        settings = ranks.settings if begun else args.settings + ranks.settings
+        folder, config, contents = resumed_run(begun or args.resume, settings, ranks.is_first)
     else:
         config = load_config(Path(args.config), args.settings + ranks.settings)
     rules = find_ruleset(config.variant, config.rules)

@@ -193,6 +193,7 @@ class Players:
         for process in self.processes:
             process.join(1.0)
             process.kill()
+            process.join()
 
 
 class Asker:

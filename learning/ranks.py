@@ -105,9 +105,17 @@ class Ranks:
             self.size = workers
         if self.size > 1:
             try:
-                dist.init_process_group("gloo", rank=self.rank, world_size=self.size, timeout=LONGEST_WAIT)
+                dist.init_process_group("gloo", None, LONGEST_WAIT, self.size, self.rank, self._store_of_this_start())
             except RuntimeError as error:
                 raise RankError(_told(error)) from error
+
+    def _store_of_this_start(self) -> Any:
+        """Torchrun's store without what its earlier processes left there: they cannot be reached any more."""
+        if self.store is None:
+            return None
+        from torch._C._distributed_c10d import PrefixStore  # torch.distributed.PrefixStore, with its types
+
+        return PrefixStore(f"start {os.environ['TORCHELASTIC_RESTART_COUNT']}", self.store)
 
     def stop(self) -> None:
         """End the work together, and wait for those that were started here."""
