@@ -25,7 +25,7 @@ from learning.players import Players, seed_of
 from learning.ranks import RankError
 from learning.selfplay import collect, joined
 from tests.commands import ROOT, refused, run
-from tests.test_runs import HYPER, TINY, ended, metrics, same, trained
+from tests.test_runs import HYPER, TINY, metrics, same, trained
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch can use no GPU here")
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
@@ -41,6 +41,12 @@ def launched(*words: str, restarts: int = 0) -> subprocess.Popen[str]:
     """A training of two processes under torchrun, here."""
     command = [*TORCHRUN, f"--max-restarts={restarts}", str(ROOT / "train.py"), "tiny.toml", *words]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def ended(launcher: subprocess.Popen[str]) -> Done:
+    """What it left, once it and all that it has started are gone."""
+    out, err = launcher.communicate(timeout=300)
+    return Done(launcher.returncode, out, err)
 
 
 def until(what: Callable[[], bool]) -> None:

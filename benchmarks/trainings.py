@@ -1,0 +1,71 @@
+"""Short trainings by train.py, each in processes of its own, for the other programs of this folder."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import psutil
+from laps import Lap
+
+from agents.network import read_checkpoint
+from engine import InputError
+
+ROOT = Path(__file__).parent.parent
+TICK = 0.25  # seconds between two looks at the memory
+QUIET = ["--quiet", "evaluate.opponents=[]", "evaluate.times=1"]
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a training came to: the counters of its last checkpoint, and its memory."""
+
+    counters: dict[str, Any]
+    memory: list[tuple[float, float]]  # seconds since its start, MiB of all its processes
+
+    @property
+    def peak(self) -> float:
+        """The largest memory, in MiB."""
+        return max(size for _, size in self.memory)
+
+    @property
+    def lap(self) -> Lap:
+        """Turns and games, and the seconds they took; start, evaluations and saving are not counted."""
+        counters = self.counters
+        return Lap(seconds=counters["seconds"], plies=counters["plies"], games=counters["games"])
+
+
+def trained(config: Path, settings: Sequence[str], tick: float = TICK) -> Training:
+    """Train in a folder that is thrown away.
+
+    Raises:
+        InputError: it failed; with its last words.
+    """
+    command, memory = [sys.executable, str(ROOT / "train.py"), str(config), "run.name=timed", *settings], []
+    with TemporaryDirectory() as folder:
+        began = time.monotonic()
+        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while process.poll() is None:
+            memory.append((time.monotonic() - began, resident(process.pid)))
+            time.sleep(tick)
+        if process.returncode:
+            raise InputError(f"{config.name}: {process.communicate()[1].strip()[-300:]}")
+        return Training(read_checkpoint(Path(folder) / "runs" / "timed")["counters"], memory)
+
+
+def resident(pid: int) -> float:
+    """MiB that a process and all below it hold; what two of them share counts twice."""
+    size = 0
+    try:
+        process = psutil.Process(pid)
+        for each in [process, *process.children(recursive=True)]:
+            size += each.memory_info().rss
+    except psutil.NoSuchProcess:  # it ended while we looked
+        pass
+    return size / 2**20
