@@ -24,7 +24,7 @@ from learning.config import load_config
 from learning.players import Players, seed_of
 from learning.ranks import RankError
 from learning.selfplay import collect, joined
-from tests.commands import ROOT, refused, run
+from tests.commands import ROOT, Done, refused, run
 from tests.test_runs import HYPER, TINY, metrics, same, trained
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch can use no GPU here")
@@ -76,11 +76,11 @@ def kill(launcher: subprocess.Popen[str], number: int) -> None:
 
 
 def test_a_run_under_torchrun_is_the_plain_commands_even_if_each_process_was_killed_once() -> None:  # S66
-    settings = ["run.updates=300", "run.save_updates=7"]
+    settings = ["run.updates=200", "run.save_updates=7"]
     launcher = launched(*settings, restarts=2)
     until(lambda: saved() >= 20)
     kill(launcher, 1)
-    until(lambda: saved() >= 120)
+    until(lambda: saved() >= 80)
     kill(launcher, 0)
     done = ended(launcher)
     assert done.returncode == 0, done.stderr
