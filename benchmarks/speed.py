@@ -237,8 +237,8 @@ def draw(found: Mapping[str, Any]) -> Figure:
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = Parser(prog="speed.py", description="Measure generator, peers that are installed, training and ranks.")
-    parser.add_argument("--seconds", type=at_least(1), default=4, help="for each game and peer (default %(default)s)")
-    parser.add_argument("--training", type=at_least(1), default=12, help="seconds of each (default %(default)s)")
+    parser.add_argument("--seconds", type=at_least(1), default=3, help="for each game and peer (default %(default)s)")
+    parser.add_argument("--training", type=at_least(1), default=10, help="seconds of each (default %(default)s)")
     parser.add_argument("--batch", type=at_least(1), default=4096, help="games at once (default %(default)s)")
     parser.add_argument("--seed", type=at_least(0), default=0, help="of dice and choices (default %(default)s)")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="leave the other sections out")
