@@ -32,7 +32,8 @@ def measure(variant: str, seconds: int, seed: int) -> list[dict[str, Any]]:
         sizes = [f"selfplay.batch={batch}", f"net.hidden={net}", "run.workers=1", "optimizer.minibatch=500"]
         budget = [f"run.minutes={seconds / 60}", f"seed={seed}"]
         training = trained(ROOT / "configs" / f"{variant}.toml", [*sizes, *budget, *QUIET])
-        rate = training.lap.plies / training.lap.seconds
+        lap = training.since()
+        rate = lap.plies / lap.seconds
         found.append({"batch": batch, "net": net, "plies_per_second": rate, "mib": training.peak})
     return found
 

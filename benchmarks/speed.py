@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import cycle
 from pathlib import Path
@@ -25,7 +25,7 @@ from peers import GENERATORS, Arrays, ask, installed, process_of
 from rich.console import Console
 from rich.table import Table
 from tqdm import tqdm
-from trainings import QUIET, ROOT, trained
+from trainings import QUIET, ROOT, train_in
 
 from cli import Parser, at_least, run
 from engine import VARIANTS, Afterstates, BatchGame, InputError, Ruleset, afterstates, find_ruleset, queues_of
@@ -36,6 +36,7 @@ SHORT_GAME = 40  # plies; the recorded games have 95 on average
 SECTIONS = ("generator", "peers", "training")
 TRAININGS = 3  # rounds of trainings, which begin with a process
 TRAINED = ("backgammon", "irish")
+SPREAD = 6_000  # games before the first round: three to each place of the batch
 NOTE = """Median (min to max) of {rounds} rounds, trainings of {trainings}, on {cores} cores: {cpu}, Python {python}, \
 numpy {numpy}, torch {torch}. Generators: thousands of distinct afterstates a second on one core. Peers: the same \
 positions and rolls of whole random games for both, ours in batches of {batch:,}, theirs one a call from Python; \
@@ -104,29 +105,34 @@ def batches(rules: Ruleset, record: Arrays, batch: int) -> Step:
     return step
 
 
-def train_lap(name: str, ranks: int, seconds: float, seed: int) -> Lap:
-    """One round of training of so many ranks, from the policy that ships."""
-    init = ROOT / "checkpoints" / f"{name}.npz"
-    budget, parts = [f"run.minutes={seconds / 60}", f"seed={seed}"], [f"run.workers={ranks}", f"train.init={init}"]
-    return trained(ROOT / "configs" / f"{name}.toml", [*budget, *parts, *QUIET]).lap
+def training(name: str, ranks: int, seconds: float, seed: int, folder: Path) -> Iterator[Lap]:
+    """Rounds of one training of so many ranks, from the policy that ships, once its games are spread over all phases."""
+    config, init = ROOT / "configs" / f"{name}.toml", ROOT / "checkpoints" / f"{name}.npz"
+    begin = [f"train.init={init}", f"seed={seed}", f"run.workers={ranks}", f"run.games={SPREAD}", "run.minutes=60.0"]
+    before = train_in(folder, config, [*QUIET, *begin])
+    while True:
+        minutes = (before.counters["seconds"] + seconds) / 60
+        after = train_in(folder, config, [*QUIET, f"run.minutes={minutes}", "run.games=1_000_000_000"])
+        yield after.since(before)
+        before = after
 
 
 def trainings(seconds: float, seed: int) -> dict[str, Any]:
     """Figures of training, one rank beside two; each against one rank of the same game, and bgsage's against ours."""
     kinds = [(name, ranks) for name in TRAINED for ranks in (1, 2)]
-    laps: dict[Any, list[Lap]] = {kind: [] for kind in kinds}
     with ExitStack() as stack:
+        folders = [Path(stack.enter_context(TemporaryDirectory())) for _ in kinds]
+        runs = [training(*kind, seconds, seed, folder) for kind, folder in zip(kinds, folders, strict=True)]
         theirs, rival = list[Lap](), "bgsage trainer"
         peer = stack.enter_context(process_of(rival, Path())) if rival in installed() else None
         version = ask(peer, 0)[0]["version"] if peer else ""
+        ours = []
         for _ in tqdm(range(TRAININGS), desc="trainings", disable=None):
-            for kind in kinds:
-                laps[kind].append(train_lap(*kind, seconds, seed))
+            ours.append([next(run) for run in runs])
             if peer:
                 theirs.append(ask(peer, seconds)[1])
-    found = {
-        f"{name}, {ranks} rank{'s'[: ranks - 1]}": figures(laps[name, ranks], laps[name, 1]) for name, ranks in kinds
-    }
+    laps = dict(zip(kinds, zip(*ours, strict=True), strict=True))
+    found = {f"{name}, ranks: {ranks}": figures(laps[name, ranks], laps[name, 1]) for name, ranks in kinds}
     if theirs:
         found[f"{rival} {version}"] = figures(theirs, laps[kinds[0]])
     return found

@@ -34,29 +34,35 @@ class Training:
         """The largest memory, in MiB."""
         return max(size for _, size in self.memory)
 
-    @property
-    def lap(self) -> Lap:
+    def since(self, before: Training | None = None) -> Lap:
         """Turns and games, and the seconds they took; start, evaluations and saving are not counted."""
-        counters = self.counters
-        return Lap(seconds=counters["seconds"], plies=counters["plies"], games=counters["games"])
+        first = before.counters if before else dict.fromkeys(self.counters, 0)
+        done = {name: value - first[name] for name, value in self.counters.items()}
+        return Lap(seconds=done["seconds"], plies=done["plies"], games=done["games"])
 
 
 def trained(config: Path, settings: Sequence[str], tick: float = TICK) -> Training:
-    """Train in a folder that is thrown away.
+    """Train in a folder that is thrown away."""
+    with TemporaryDirectory() as folder:
+        return train_in(Path(folder), config, settings, tick)
+
+
+def train_in(folder: Path, config: Path, settings: Sequence[str], tick: float = TICK) -> Training:
+    """Train there, or go on with what was trained there before.
 
     Raises:
         InputError: it failed; with its last words.
     """
-    command, memory = [sys.executable, str(ROOT / "train.py"), str(config), "run.name=timed", *settings], []
-    with TemporaryDirectory() as folder:
-        began = time.monotonic()
-        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        while process.poll() is None:
-            memory.append((time.monotonic() - began, resident(process.pid)))
-            time.sleep(tick)
-        if process.returncode:
-            raise InputError(f"{config.name}: {process.communicate()[1].strip()[-300:]}")
-        return Training(read_checkpoint(Path(folder) / "runs" / "timed")["counters"], memory)
+    place = folder / "runs" / "timed"
+    words = ["--resume", str(place)] if place.exists() else [str(config), "run.name=timed"]
+    command, memory, began = [sys.executable, str(ROOT / "train.py"), *words, *settings], [], time.monotonic()
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None:
+        memory.append((time.monotonic() - began, resident(process.pid)))
+        time.sleep(tick)
+    if process.returncode:
+        raise InputError(f"{config.name}: {process.communicate()[1].strip()[-300:]}")
+    return Training(read_checkpoint(place)["counters"], memory)
 
 
 def resident(pid: int) -> float:
