@@ -13,7 +13,6 @@ from agents.value import ValueAgent
 from arena.duel import Duel, duel, improved, joined
 from arena.report import duel_line
 from cli import Parser, Stopped, run
-from engine.game import BatchGame
 from engine.ruleset import InputError
 from engine.variants import find_ruleset
 from learning.checkpoint import restore
@@ -22,9 +21,9 @@ from learning.events import events_of
 from learning.growth import fill, starting_net
 from learning.learner import Counters, Learner, NotFiniteError
 from learning.log import Log
+from learning.players import Games, games_of
 from learning.ranks import RankError, Ranks
 from learning.runs import RUNS, SNAPSHOTS, RunFolder, new_run, resumed_run
-from learning.selfplay import collect
 from learning.stopping import StopSignal
 from learning.watching import watch
 
@@ -75,13 +74,16 @@ def evaluate(learner: Learner, folder: RunFolder, log: Log, stop: StopSignal, ra
             folder.note(learner, {spec: match.record() for spec, match in duels.items()}, points, is_better)
 
 
-def train(learner: Learner, game: BatchGame, folder: RunFolder, log: Log, stop: StopSignal, ranks: Ranks) -> None:
+def train(learner: Learner, games: Games, folder: RunFolder, log: Log, stop: StopSignal, ranks: Ranks) -> None:
     """Play, target, update, log, save, until the budget is used up or a signal comes."""
     config = learner.config
+    if not learner.counters.updates:
+        folder.save(learner, ranks.gather(games.states()), log.state())
+    ranks.remember(folder.path)
     while learner.progress < 1:
         before, began = learner.progress, time.monotonic()
         with log.timed("play"):
-            trajectory = collect(game, learner.agent(), config.selfplay.plies)
+            trajectory = games.collect(learner.agent(), config.selfplay.plies)
         with log.timed("target"):
             targets = learner.targets(trajectory)
         with log.timed("update"):
@@ -97,7 +99,7 @@ def train(learner: Learner, game: BatchGame, folder: RunFolder, log: Log, stop: 
         if passes(before, learner.progress, SNAPSHOTS):
             folder.snapshot(learner)
         if folder.is_save_due(learner) or learner.progress >= 1 or stop.number:
-            folder.save(learner, ranks.gather(game.state()), log.state())
+            folder.save(learner, ranks.gather(games.states()), log.state())
         if stop.number and learner.progress < 1:
             raise Stopped(f"stopped; go on with: python train.py --resume {folder.path}", stop.code)
 
@@ -110,15 +112,17 @@ def passes(before: float, progress: float, parts: int) -> bool:
 def main() -> int:
     """Check everything that can be wrong before any work begins, train, and end by showing what came of it."""
     args, ranks, contents = arguments(), Ranks(), None
-    if args.resume is not None:
-        folder, config, contents = resumed_run(args.resume, args.settings, ranks.is_first)
+    begun = ranks.begun()
+    if begun or args.resume:
+        settings = ranks.settings if begun else args.settings + ranks.settings
+        folder, config, contents = resumed_run(begun or args.resume, settings, ranks.is_first)
     else:
-        config = load_config(Path(args.config), args.settings)
+        config = load_config(Path(args.config), args.settings + ranks.settings)
     rules = find_ruleset(config.variant, config.rules)
     for spec in config.evaluate.opponents:
         make_agent(spec, rules)
     torch.set_num_threads(config.run.threads)
-    learner = Learner(rules, config)
+    learner = Learner(rules, config, ranks.device(config.run.device))
     if contents is None:
         if config.train.init:
             fill(learner.net, starting_net(config.train.init, rules), learner.generator)
@@ -126,19 +130,20 @@ def main() -> int:
     elif contents["counters"] and Counters(**contents["counters"]).progress(config.run) >= 1:
         print(f"{folder.path} has used up its budget; a larger one, such as run.minutes=60, extends it")
         return 0
-    ranks.start(config.run.workers)
-    game = BatchGame(rules, config.selfplay.batch // ranks.size, ranks.seed(config.seed))
-    if contents is not None:
-        restore(contents, learner, game, ranks, folder.last)
-        folder.extend(config)
-    with Log(folder.path, args.quiet, ranks.is_first).open(learner, contents) as log:
-        log.say(f"{rules.title}: {folder.path}")
-        try:
-            train(learner, game, folder, log, StopSignal().install(), ranks)
-        except (NotFiniteError, RankError) as error:
-            raise Stopped(f"{error}; the last good checkpoint is {folder.last}", 1) from error
-        if ranks.is_first:
-            log.hyperparameters(config, {f"ppg/{spec}": record["ppg"] for spec, record in folder.figures.items()})
+    ranks.start(int(config.run.workers))
+    share, players = config.selfplay.batch // ranks.size, int(config.run.players)
+    with games_of(rules, share, players, config.seed, ranks.rank) as games:
+        if contents is not None:
+            restore(contents, learner, games, ranks)
+            folder.extend(config)
+        with Log(folder.path, args.quiet, ranks.is_first).open(learner, contents) as log:
+            log.say(f"{rules.title}: {folder.path}")
+            try:
+                train(learner, games, folder, log, StopSignal().install(), ranks)
+            except (NotFiniteError, RankError) as error:
+                raise Stopped(f"{error}; the last good checkpoint is {folder.last}", 1) from error
+            if ranks.is_first:
+                log.hyperparameters(config, {f"ppg/{spec}": record["ppg"] for spec, record in folder.figures.items()})
     ranks.stop()
     minutes = learner.counters.seconds / 60
     print(f"\ntrained on {learner.counters.games:,} games in {minutes:.1f} minutes: {folder.last}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 import zipfile
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -16,12 +17,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from agents.base import AgentError, difference
-from agents.encoding import ENCODING, encoding_of
+from agents.encoding import COUNTS, ENCODING, encoding_of
 from engine.ruleset import Ruleset
 from engine.slots import Boards, Codes
 from engine.variants import find_ruleset
 
 Values = npt.NDArray[np.float32]  # (M, K)
+Possible = npt.NDArray[np.bool_]  # (M, K): the outcomes that can still come
+Judge = Callable[[Boards, Codes, Possible], Values]
 IMPOSSIBLE = -1e9  # a logit whose probability is exactly 0
 ROWS_AT_ONCE = 8192  # a slice whose activations stay in the cache
 FORMAT = "tabula-rasa checkpoint 1"
@@ -44,6 +47,8 @@ class ValueNet(nn.Module):
 
     levels: Tensor
     queues: Tensor
+    cells: Tensor
+    place: Tensor
 
     def __init__(self, rules: Ruleset, hidden: tuple[int, ...]) -> None:
         super().__init__()
@@ -58,37 +63,63 @@ class ValueNet(nn.Module):
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
         self.register_buffer("levels", torch.from_numpy(self.encoding.levels), persistent=False)
         self.register_buffer("queues", torch.from_numpy(self.encoding.queues), persistent=False)
+        self.register_buffer("cells", torch.from_numpy(self.encoding.cells), persistent=False)
+        self.register_buffer("place", COUNTS * torch.arange(cells + 1, dtype=torch.int32), persistent=False)
 
     def table(self) -> Tensor:
         """(R, hidden[0]): the first layer as a table, a row for each (cell, count) and each queue."""
         board = torch.einsum("vl,clh->cvh", self.levels, self.board_weight).reshape(-1, self.hidden[0])
         return torch.cat([board, self.queues @ self.queue_weight + self.bias])
 
-    def logits(self, table: Tensor, rows: Tensor, starts: Tensor) -> Tensor:
-        """(M, K) logits of M positions given as rows of `table` that are on."""
+    def logits(self, table: Tensor, rows: Tensor, starts: Tensor | None) -> Tensor:
+        """(M, K) logits of M positions given as rows of `table`: flat with their starts, or (M, any)."""
         signal = functional.embedding_bag(rows, table, starts, mode="sum").relu_()
         for layer in self.layers[:-1]:
             signal = layer(signal).relu_()
         return cast(Tensor, self.layers[-1](signal))
 
+    def all_rows(self, boards: Tensor, pending: Tensor) -> Tensor:
+        """(M, U + 1) int32: a row of the table for every cell, that of an empty one being 0, and for the queue.
+
+        A GPU makes them faster than it gets the rows that are on; a processor does not.
+        """
+        counts = boards.flatten(1).index_select(1, self.cells) & (COUNTS - 1)
+        return torch.cat([counts, pending[:, None]], dim=1).int() + self.place
+
     def forward(self, boards: Boards, pending: Codes) -> Tensor:
         """(M, K) logits of (M, 2, SLOTS) int8 boards and (M,) int8 pending; impossible outcomes have none."""
-        return self._masked(self.table(), boards, pending)
+        return self._masked(self.table(), boards, pending, self.rules.scoring.possible(boards, self.rules))
 
-    def _masked(self, table: Tensor, boards: Boards, pending: Codes) -> Tensor:
-        rows, starts = self.encoding.active(boards, pending)
-        logits = self.logits(table, torch.from_numpy(rows), torch.from_numpy(starts))
-        possible = self.rules.scoring.possible(boards, self.rules)
-        return logits if possible.all() else logits.masked_fill(torch.from_numpy(~possible), IMPOSSIBLE)
+    def _masked(self, table: Tensor, boards: Boards, pending: Codes, possible: Possible) -> Tensor:
+        if table.is_cpu:
+            rows, starts = self.encoding.active(boards, pending)
+            logits = self.logits(table, torch.from_numpy(rows), torch.from_numpy(starts))
+        else:
+            where = torch.from_numpy(boards).to(table.device), torch.from_numpy(pending).to(table.device)
+            logits = self.logits(table, self.all_rows(*where), None)
+        if possible.all():
+            return logits
+        return logits.masked_fill(torch.from_numpy(~possible).to(table.device), IMPOSSIBLE)
+
+    def judge(self) -> Judge:
+        """The net with its weights of now, as a function: boards, pending and possible outcomes to `values`."""
+        with torch.no_grad():
+            table = self.table()
+
+        def values(boards: Boards, pending: Codes, possible: Possible) -> Values:
+            with torch.no_grad():
+                found: Values = torch.softmax(self._masked(table, boards, pending, possible), dim=1).cpu().numpy()
+            return found
+
+        return values
 
     def values(self, boards: Boards, pending: Codes) -> Values:
         """(M, K) float32 outcome probabilities for the side that acts next; rows sum to 1."""
-        values = np.empty((len(pending), self.rules.payoffs.size), np.float32)
-        with torch.no_grad():
-            table = self.table()
-            for low in range(0, len(pending), ROWS_AT_ONCE):
-                part = slice(low, low + ROWS_AT_ONCE)
-                values[part] = torch.softmax(self._masked(table, boards[part], pending[part]), dim=1).numpy()
+        values, judge = np.empty((len(pending), self.rules.payoffs.size), np.float32), self.judge()
+        for low in range(0, len(pending), ROWS_AT_ONCE):
+            part = slice(low, low + ROWS_AT_ONCE)
+            possible = self.rules.scoring.possible(boards[part], self.rules)
+            values[part] = judge(boards[part], pending[part], possible)
         return values
 
 

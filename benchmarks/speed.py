@@ -1,22 +1,15 @@
-"""Measure how fast afterstates are found: `python benchmarks/speed.py [--seconds S] [--batch N] [--json FILE]`.
+"""Measure speed: `python benchmarks/speed.py`, in less than ten minutes; `--help` lists the options.
 
-All generators are timed in short rounds that take turns, so that another load on the machine hits all alike.
-Other programs run in processes of their own; no package imports them.
+Generators, trainings and other programs are timed in short rounds that take turns, so that another load on the machine
+hits all alike. Other programs run in processes of their own; no package imports them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
-import subprocess
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
-from importlib.util import find_spec
 from itertools import cycle
 from pathlib import Path
 from statistics import median
@@ -26,54 +19,33 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from laps import ROUNDS, Lap, Step, figures, lap_of, machine, place, text
+from matplotlib.figure import Figure
+from peers import GENERATORS, Arrays, ask, installed, process_of
 from rich.console import Console
 from rich.table import Table
 from tqdm import tqdm
+from trainings import QUIET, ROOT, train_in
 
 from cli import Parser, at_least, run
 from engine import VARIANTS, Afterstates, BatchGame, InputError, Ruleset, afterstates, find_ruleset, queues_of
-from engine.slots import MINE, THEIRS
 
-ROUNDS = 7
 WARM_UP = 60  # decisions; the games are then spread over all phases
 POSITIONS = 20_000  # recorded for the comparison, rounded up to whole batches
 SHORT_GAME = 40  # plies; the recorded games have 95 on average
-CHUNK = 50  # positions a peer works through between two looks at the clock
-REPLAYED = 2_000  # positions for OpenSpiel, whose states can only be made by replaying games
-OPENSPIEL_BAR = 100
-MODULES = {"gnubg-nn": "gnubg_nn", "open-spiel": "pyspiel"}  # of the peers' packages
-NOTE = """Thousands of distinct afterstates a second, median (min to max) of {rounds} rounds, on one core of {cores}: \
-{cpu}, Python {python}, numpy {numpy}. Peers: the same positions and rolls of whole random games for both, ours in \
-batches of {batch:,}, theirs one a call from Python; gnubg-nn by moves(), open-spiel by legal_actions() and child(), a \
-double's first halves merged where equal and distinct boards counted before the timing. agree: positions with as many \
-results as ours, a forced pass being one."""
-
-Arrays = dict[str, npt.NDArray[Any]]
-Generate = Callable[[Sequence[Any]], int]  # finds the results of positions in a peer's own form and counts them
-
-
-@dataclass
-class Lap:
-    """What one round of one generator came to."""
-
-    seconds: float = 0.0
-    generator_seconds: float = 0.0  # where more than the generator was timed
-    afterstates: int = 0
-    decisions: int = 0
-    plies: int = 0
-    largest: int = 0  # afterstates of one decision
-
-
-Step = Callable[[Lap], None]  # does a piece of work and counts it
-
-
-def lap_of(step: Step, seconds: float) -> Lap:
-    """One round: the step repeated for that long."""
-    lap, began = Lap(), perf_counter()
-    while lap.seconds < seconds:
-        step(lap)
-        lap.seconds = perf_counter() - began
-    return lap
+SECTIONS = ("generator", "peers", "training")
+TRAININGS = 3  # rounds of trainings, which begin with a process
+TRAINED = ("backgammon", "irish")
+SPREAD = 6_000  # games before the first round: three to each place of the batch
+NOTE = """Median (min to max) of {rounds} rounds, trainings of {trainings}, on {cores} cores: {cpu}, Python {python}, \
+numpy {numpy}, torch {torch}. Generators: thousands of distinct afterstates a second on one core. Peers: the same \
+positions and rolls of whole random games for both, ours in batches of {batch:,}, theirs one a call from Python; \
+gnubg-nn by moves(), bgsage by possible_moves(), open-spiel by legal_actions() and child(), a double's first halves \
+merged where equal and distinct boards counted before the timing. agree: positions with as many results as ours, a \
+forced pass being one. pgx: random games, 1,024 at once, compiled by JAX for one core; it lists steps of one die, no \
+afterstates, so turns a second are compared. Training: self-play with learning by train.py from the policy in \
+checkpoints/, 128-128, one thread a rank; start and evaluation are not counted. bgsage trainer: td_train(), its own \
+C++, 120 hidden units, one thread, after 1,000 games."""
 
 
 def random_rows(after: Afterstates, rng: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -133,118 +105,72 @@ def batches(rules: Ruleset, record: Arrays, batch: int) -> Step:
     return step
 
 
-def gnubg(record: Arrays) -> tuple[list[Any], list[int], Generate]:
-    """gnubg-nn: two rows of 25, points 1..24 and the bar in their owner's count; row 1 is to play."""
-    from gnubg_nn import moves
-
-    boards = record["boards"][:, [THEIRS, MINE], 1:26].tolist()
-    inputs = [(board, *roll) for board, roll in zip(boards, record["dice"].tolist(), strict=True)]
-    counts = [max(len(moves(*position)), 1) for position in inputs]  # it lists no forced pass
-    return inputs, counts, lambda chunk: sum([len(moves(board, large, small)) for board, large, small in chunk])
-
-
-def openspiel_results(state: Any) -> list[Any]:
-    """The states after a play; a double is two actions there."""
-    children = [state.child(action) for action in state.legal_actions()]
-    halves = {str(child): child for child in children if child.is_player_node()}
-    results = [half.child(action) for half in halves.values() for action in half.legal_actions()]
-    return results + [child for child in children if not child.is_player_node()]
+def training(name: str, ranks: int, seconds: float, seed: int, folder: Path) -> Iterator[Lap]:
+    """Rounds of one training of so many ranks, from the policy that ships, once its games are spread over all phases."""
+    config, init = ROOT / "configs" / f"{name}.toml", ROOT / "checkpoints" / f"{name}.npz"
+    begin = [f"train.init={init}", f"seed={seed}", f"run.workers={ranks}", f"run.games={SPREAD}", "run.minutes=60.0"]
+    before = train_in(folder, config, [*QUIET, *begin])
+    while True:
+        minutes = (before.counters["seconds"] + seconds) / 60
+        after = train_in(folder, config, [*QUIET, f"run.minutes={minutes}", "run.games=1_000_000_000"])
+        yield after.since(before)
+        before = after
 
 
-def openspiel_board(state: Any, player: int) -> tuple[tuple[int, ...], ...]:
-    """Slots 1..25 of both sides, `player` first; OpenSpiel's player 0 walks up from place 0 to 23, player 1 down."""
-    places = [(*range(23, -1, -1), OPENSPIEL_BAR), (*range(24), OPENSPIEL_BAR)]
-    return tuple(tuple(state.board(side, place) for place in places[side]) for side in (player, 1 - player))
-
-
-def openspiel(record: Arrays) -> tuple[list[Any], list[int], Generate]:
-    """OpenSpiel: the recorded games replayed, player 0 beginning all of them."""
-    import pyspiel
-
-    boards, start = record["boards"][:REPLAYED, :, 1:26].tolist(), pyspiel.load_game("backgammon")
-    is_first = np.diff(record["game"], prepend=-1) != 0
-    inputs, counts, player, results = [], [], 0, dict[Any, Any]()
-    for rows, (larger, smaller), is_new in zip(boards, record["dice"][:REPLAYED], is_first[:REPLAYED], strict=True):
-        player = 0 if is_new else 1 - player
-        state = start.new_initial_state() if is_new else results[tuple(map(tuple, rows[::-1]))]
-        rolls = {state.action_to_string(action): action for action in state.legal_actions()}
-        state.apply_action(next(rolls[text] for text in rolls if text.endswith(f"(roll: {smaller}{larger})")))
-        results = {openspiel_board(result, player): result for result in openspiel_results(state)}
-        inputs.append(state)
-        counts.append(len(results))
-    return inputs, counts, lambda chunk: sum([len(openspiel_results(state)) for state in chunk])
-
-
-def serve(package: str, positions: str) -> int:
-    """Be a peer's process: for each line of seconds on stdin work on the recorded positions, and print the lap."""
-    with np.load(positions) as file:
-        record = dict(file)
-    inputs, counts, generate = {"gnubg-nn": gnubg, "open-spiel": openspiel}[package](record)
-    parts = [slice(low, low + CHUNK) for low in range(0, len(inputs), CHUNK)]
-    chunks = cycle([(inputs[part], sum(counts[part])) for part in parts])
-
-    def step(lap: Lap) -> None:
-        chunk, distinct = next(chunks)
-        generate(chunk)
-        lap.afterstates += distinct
-        lap.plies += len(chunk)
-
-    agree = int((record["counts"][: len(counts)] == counts).sum())
-    facts = {"version": version(package), "positions": len(counts), "agree": agree}
-    for line in sys.stdin:
-        print(json.dumps([facts, asdict(lap_of(step, float(line)))]), flush=True)
-    return 0
-
-
-def process_of(package: str, positions: Path) -> subprocess.Popen[str]:
-    """A peer's process, on one thread."""
-    command, env = [sys.executable, __file__, "--peer", package, str(positions)], {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
-
-
-def ask(process: subprocess.Popen[str], seconds: float) -> tuple[dict[str, Any], Lap]:
-    """One round of a peer: facts about it, and the lap."""
-    print(seconds, file=process.stdin, flush=True)
-    line = process.stdout.readline() if process.stdout else ""
-    if not line:
-        raise InputError("a peer's process ended early; what it said stands above")
-    facts, lap = json.loads(line)
-    return facts, Lap(**lap)
-
-
-def figures(laps: Sequence[Lap], others: Sequence[Lap]) -> dict[str, dict[str, float]]:
-    """Each rate, and its ratio to that of `others` in the same round: median, min, max."""
-    found = {}
-    for work, clock in (("afterstates", "seconds"), ("afterstates", "generator_seconds"), ("plies", "seconds")):
-        if getattr(laps[0], clock):
-            here, there = ([getattr(lap, work) / getattr(lap, clock) for lap in each] for each in (laps, others))
-            ratios = [a / b for a, b in zip(here, there, strict=True)]
-            for kind, values in (("", here), ("_ratio", ratios)):
-                spread = {"median": median(values), "min": min(values), "max": max(values)}
-                found[f"{work}_per_{clock[:-1]}{kind}"] = spread
+def trainings(seconds: float, seed: int) -> dict[str, Any]:
+    """Figures of training, one rank beside two; each against one rank of the same game, and bgsage's against ours."""
+    kinds = [(name, ranks) for name in TRAINED for ranks in (1, 2)]
+    with ExitStack() as stack:
+        folders = [Path(stack.enter_context(TemporaryDirectory())) for _ in kinds]
+        runs = [training(*kind, seconds, seed, folder) for kind, folder in zip(kinds, folders, strict=True)]
+        theirs, rival = list[Lap](), "bgsage trainer"
+        peer = stack.enter_context(process_of(rival, Path())) if rival in installed() else None
+        version = ask(peer, 0)[0]["version"] if peer else ""
+        ours = []
+        for _ in tqdm(range(TRAININGS), desc="trainings", disable=None):
+            ours.append([next(run) for run in runs])
+            if peer:
+                theirs.append(ask(peer, seconds)[1])
+    laps = dict(zip(kinds, zip(*ours, strict=True), strict=True))
+    found = {f"{name}, ranks: {ranks}": figures(laps[name, ranks], laps[name, 1]) for name, ranks in kinds}
+    if theirs:
+        found[f"{rival} {version}"] = figures(theirs, laps[kinds[0]])
     return found
 
 
-def measure(seconds: int, batch: int, seed: int) -> dict[str, Any]:
-    """All figures: `games` of random play, `peers` compared with ours on the same positions."""
-    rules, share = find_ruleset("backgammon"), seconds / ROUNDS
+def generators(seconds: float, batch: int, seed: int) -> dict[str, Any]:
+    """Figures of random play in every game, against the first of them."""
     plays = {each.name: random_play(each, batch, seed) for each in tqdm(VARIANTS, desc="warm-up", disable=None)}
+    laps = [[lap_of(play, seconds / ROUNDS) for play in plays.values()] for _ in rounds("generator")]
+    of_games = dict(zip(plays, zip(*laps, strict=True), strict=True))
+    first = of_games[TRAINED[0]]
+    return {name: figures(of_games[name], first) | sizes(of_games[name]) for name in plays}
+
+
+def peers(seconds: float, batch: int, seed: int) -> dict[str, Any]:
+    """Figures of the peers that find plays, and ours in the same rounds: on the same positions, or in random play."""
+    rules, share = find_ruleset(TRAINED[0]), seconds / ROUNDS
     record = record_games(rules, -(-POSITIONS // batch) * batch, seed)
-    ours, games, pairs = batches(rules, record, batch), [], []
+    names = [name for name in installed() if name in (*GENERATORS, "pgx")]
+    ours = {True: batches(rules, record, batch), False: random_play(rules, batch, seed)}
+    pairs = []
     with TemporaryDirectory() as folder, ExitStack() as stack:
         np.savez(positions := Path(folder) / "positions.npz", allow_pickle=False, **record)
-        packages = [package for package, module in MODULES.items() if find_spec(module)]
-        peers = [stack.enter_context(process_of(package, positions)) for package in packages]
-        facts = [ask(peer, 0)[0] for peer in peers]
-        for _ in tqdm(range(ROUNDS), desc="rounds", disable=None):
-            games.append([lap_of(play, share) for play in plays.values()])
-            pairs.append([(lap_of(ours, share), ask(peer, share)[1]) for peer in peers])
-    of_games, of_peers = dict(zip(plays, zip(*games, strict=True), strict=True)), {}
-    for package, known, laps in zip(packages, facts, zip(*pairs, strict=True), strict=True):
+        processes = {name: stack.enter_context(process_of(name, positions)) for name in names}
+        facts = {name: ask(process, 0)[0] for name, process in processes.items()}
+        for _ in rounds("peers"):
+            steps = [(ours[name in GENERATORS], process) for name, process in processes.items()]
+            pairs.append([(lap_of(step, share), ask(process, share)[1]) for step, process in steps])
+    found = {}
+    for name, laps in zip(names, zip(*pairs, strict=True), strict=True):
         mine, theirs = zip(*laps, strict=True)
-        of_peers[package] = {**known, "ours": figures(mine, theirs), "theirs": figures(theirs, mine)}
-    of_each = {name: figures(of_games[name], of_games[rules.name]) | sizes(of_games[name]) for name in plays}
-    return {"games": of_each, "peers": of_peers}
+        found[name] = {**facts[name], "ours": figures(mine, theirs), "theirs": figures(theirs, mine)}
+    return found
+
+
+def rounds(what: str) -> tqdm[int]:
+    """The rounds of a section, with a bar."""
+    return tqdm(range(ROUNDS), desc=what, disable=None)
 
 
 def sizes(laps: Sequence[Lap]) -> dict[str, Any]:
@@ -256,57 +182,100 @@ def sizes(laps: Sequence[Lap]) -> dict[str, Any]:
     }
 
 
-def text(figure: Mapping[str, float], unit: float = 1.0, form: str = ".2f") -> str:
-    """The median and the range, in this unit."""
-    return "{} ({} to {})".format(*(format(figure[name] / unit, form) for name in ("median", "min", "max")))
-
-
 def tables(found: Mapping[str, Any]) -> list[Table]:
-    """The figures for people; a table without rows is left out."""
+    """The figures for people; a section that was not measured is left out."""
     rate, thousands = "afterstates_per_second", (1e3, ",.0f")
     games = Table("random play", "whole loop", "v backgammon", "us a decision", "largest set", "in plies")
-    for name, game in found["games"].items():
+    for name, game in found.get("generator", {}).items():
         rates = [text(game[rate], *thousands), text(game[f"{rate}_ratio"])]
         met = [f"{game['microseconds_per_decision']:.1f}", f"{game['largest']:,}", f"{game['plies']:,}"]
         games.add_row(name, *rates, *met)
-    peers = Table("backgammon", "theirs", "ours", "ours / theirs", "agree")
-    for name, peer in found["peers"].items():
+    others = Table("peers", "theirs", "ours", "ours / theirs", "agree")
+    for name, peer in found.get("peers", {}).items():
+        rate = "afterstates_per_second" if name in GENERATORS else "plies_per_second"
         rates = [text(peer[side][rate], *thousands) for side in ("theirs", "ours")]
-        rates += [text(peer["ours"][f"{rate}_ratio"]), f"{peer['agree']} of {peer['positions']}"]
-        peers.add_row(f"{name} {peer['version']}", *rates)
-    return [table for table in (games, peers) if table.rows]
+        agree = f"{peer['agree']} of {peer['positions']}" if name in GENERATORS else "(thousands of turns/s)"
+        others.add_row(f"{name} {peer['version']}", *rates, text(peer["ours"][f"{rate}_ratio"]), agree)
+    learning = Table("training", "games/s", "games v 1 rank", "turns/s", "turns v 1 rank")
+    for name, figure in found.get("training", {}).items():
+        cells = []
+        for rate in ("games_per_second", "plies_per_second"):
+            cells.append(text(figure[rate], form=",.0f") if rate in figure else "")
+            cells.append(text(figure[f"{rate}_ratio"]) if f"{rate}_ratio" in figure else "")
+        learning.add_row(name, *cells)
+    return [table for table in (games, others, learning) if table.rows]
 
 
-def machine() -> dict[str, Any]:
-    """What the figures depend on besides the program."""
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    cpu = models[0] if models else platform.processor()
-    return {"cpu": cpu, "cores": os.cpu_count(), "python": platform.python_version(), "numpy": np.__version__}
+def bars(found: Mapping[str, Any]) -> list[tuple[str, dict[str, dict[str, float]]]]:
+    """The ratios that are drawn: a title and bars by name, for each section that was measured."""
+    sections = []
+    if games := found.get("generator"):
+        shown = {name: game["afterstates_per_second_ratio"] for name, game in games.items()}
+        sections.append((f"afterstates/s, v {TRAINED[0]}", shown))
+    if others := found.get("peers"):
+        rates = {name: "afterstates_per_second" if name in GENERATORS else "plies_per_second" for name in others}
+        shown = {name: others[name]["ours"][f"{rate}_ratio"] for name, rate in rates.items()}
+        sections.append(("ours v theirs, times as fast", shown))
+    if learning := found.get("training"):
+        shown = {name: figure["games_per_second_ratio"] for name, figure in learning.items()}
+        sections.append((f"games/s of training, v 1 rank (bgsage: v {TRAINED[0]}, 1 rank)", shown))
+    return sections
+
+
+def draw(found: Mapping[str, Any]) -> Figure:
+    """Every ratio as a bar with its range; 1 is a line."""
+    sections = bars(found)
+    rows = [max(len(shown), 1) for _, shown in sections]
+    figure = Figure(figsize=(8, 1.2 + 0.25 * sum(rows) + 0.8 * len(rows)), layout="constrained")
+    panels = figure.subplots(len(sections), squeeze=False, gridspec_kw={"height_ratios": rows})[:, 0]
+    for panel, (title, shown) in zip(panels, sections, strict=True):
+        middle = np.array([each["median"] for each in shown.values()])
+        ends = np.array([[each["min"], each["max"]] for each in shown.values()]).reshape(-1, 2).T
+        panel.barh(list(shown), middle, xerr=np.abs(ends - middle), color="tab:blue", ecolor="black", capsize=2)
+        panel.axvline(1, color="black", linewidth=0.8)
+        panel.set_title(title, fontsize="medium")
+        panel.invert_yaxis()
+        if middle.max(initial=0) > 20:
+            panel.set_xscale("log")
+    return figure
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = Parser(prog="speed.py", description="Measure generator, peers that are installed, training and ranks.")
+    parser.add_argument("--seconds", type=at_least(1), default=3, help="for each game and peer (default %(default)s)")
+    parser.add_argument("--training", type=at_least(1), default=10, help="seconds of each (default %(default)s)")
+    parser.add_argument("--batch", type=at_least(1), default=4096, help="games at once (default %(default)s)")
+    parser.add_argument("--seed", type=at_least(0), default=0, help="of dice and choices (default %(default)s)")
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="leave the other sections out")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the ratios there, as PNG")
+    args = parser.parse_args()
+    if args.batch > 65_536:
+        raise InputError(f"--batch {args.batch}: must be from 1 to 65,536")
+    place(args.json, "--json")
+    place(args.plot, "--plot")
+    return args
 
 
 def main() -> int:
-    """Measure, print tables, write JSON where asked."""
-    parser = Parser(prog="speed.py", description="Measure how fast afterstates are found, also by other programs.")
-    parser.add_argument("--seconds", type=at_least(1), default=5, help="for each game and peer (default %(default)s)")
-    parser.add_argument("--batch", type=at_least(1), default=4096, help="games at once (default %(default)s)")
-    parser.add_argument("--seed", type=at_least(0), default=0, help="of dice and choices (default %(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
-    parser.add_argument("--peer", nargs=2, help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.peer is not None:
-        return serve(*args.peer)
-    if args.batch > 65_536:
-        raise InputError(f"--batch {args.batch}: must be from 1 to 65,536")
-    if args.json is not None and (args.json.is_dir() or not args.json.parent.is_dir()):
-        raise InputError(f"--json {args.json}: must be a file in a folder that exists")
-    found = measure(args.seconds, args.batch, args.seed)
-    command = f"python benchmarks/speed.py --seconds {args.seconds} --batch {args.batch} --seed {args.seed}"
-    record = {"command": command, "seed": args.seed, "rounds": ROUNDS, "machine": machine(), **found}
-    Console().print(command, *tables(found), NOTE.format(rounds=ROUNDS, batch=args.batch, **machine()), sep="\n")
+    """Measure, print tables, write JSON and a picture where asked."""
+    args = arguments()
+    found: dict[str, Any] = {}
+    for name, section in (("generator", generators), ("peers", peers)):
+        if name in args.only:
+            found[name] = section(args.seconds, args.batch, args.seed)
+    if "training" in args.only:
+        found["training"] = trainings(args.training, args.seed)
+    command = f"python benchmarks/speed.py --seconds {args.seconds} --training {args.training} --batch {args.batch}"
+    command += f" --seed {args.seed} --only {' '.join(args.only)}"
+    facts = {"rounds": ROUNDS, "trainings": TRAININGS, "batch": args.batch, **machine()}
+    Console().print(command, *tables(found), NOTE.format(**facts), sep="\n")
     if args.json is not None:
+        record = {"command": command, "seed": args.seed, "machine": machine(), **facts, **found}
         args.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    if args.plot is not None:
+        draw(found).savefig(args.plot, dpi=120)
     return 0
 
 

@@ -11,9 +11,10 @@ import numpy as np
 import torch
 
 from agents.encoding import ENCODING
-from agents.network import FORMAT, CheckpointMismatch
+from agents.network import FORMAT
 from engine.game import BatchGame
 from learning.learner import Learner
+from learning.players import Games, State, seed_of
 from learning.ranks import Ranks
 
 
@@ -43,18 +44,38 @@ def resumable(
     return contents_of(learner, figures) | {**learner.state(), "games": states, "log": dict(log)}
 
 
-def restore(contents: dict[str, Any], learner: Learner, game: BatchGame, ranks: Ranks, place: Path) -> None:
+def restore(contents: dict[str, Any], learner: Learner, games: Games, ranks: Ranks) -> None:
     """Put a learner and this process's games where a checkpoint was made.
 
-    Raises:
-        CheckpointMismatch: the run was left by another number of processes.
+    With as many processes as then the run goes on exactly; else the games are dealt out anew.
     """
-    if len(contents["games"]) != ranks.size:
-        told = f"{place}: the run had {len(contents['games'])} processes, this is {ranks.size}"
-        raise CheckpointMismatch(f"{told}; resume with run.workers={len(contents['games'])}")
     learner.restore(contents)
-    like = game.state()
-    game.restore({name: from_tensor(value, like[name]) for name, value in contents["games"][ranks.rank].items()})
+    like = BatchGame(learner.rules, 1).state()
+    states = [{name: from_tensor(value, like[name]) for name, value in state.items()} for state in contents["games"]]
+    batches = ranks.size * len(games)
+    if len(states) != batches:
+        states = dealt(states, batches)
+        if ranks.is_first:
+            print(f"its {len(contents['games'])} batches of games are {batches} from now on", flush=True)
+    games.restore(states[ranks.rank * len(games) :][: len(games)])
+
+
+def dealt(states: list[State], batches: int) -> list[State]:
+    """The same games in another number of batches, whose next games have numbers that none of them has had."""
+    started = sum(state["started"] for state in states)
+    parts = {
+        name: np.split(np.concatenate([state[name] for state in states]), batches)
+        for name, value in states[0].items()
+        if isinstance(value, np.ndarray)
+    }
+    return [
+        {
+            "seed": seed_of(states[0]["seed"], number),
+            "started": started,
+            **{name: parts[name][number] for name in parts},
+        }
+        for number in range(batches)
+    ]
 
 
 def to_tensor(value: np.ndarray[Any, Any] | int) -> torch.Tensor | int:

@@ -25,6 +25,9 @@ from pydantic import (
 
 from engine.ruleset import InputError
 
+BUDGETS = ("updates", "games", "plies", "minutes")  # of a run
+PLAYERS_A_CORE = 2  # one finds plays while the net judges what the other found
+
 
 class ConfigError(InputError):
     """A config file or a setting on the command line is wrong; the message names file, key and what would be right."""
@@ -127,6 +130,10 @@ class Run(Section):
     save_minutes: float | None = Field(5.0, gt=0, description="minutes between checkpoints")
     save_updates: int | None = Field(None, ge=1, description="updates between checkpoints")
     workers: int | Literal["cores"] = Field(1, description="processes that play and learn together; cores: one a core")
+    players: int | Literal["cores"] = Field(
+        0, description="processes that play for each of these and ask its net; 0: it plays itself; cores: two a core"
+    )
+    device: Literal["cpu", "cuda"] = Field("cpu", description="where the net is: cpu, or cuda for a GPU")
     threads: int = Field(1, ge=1, description="threads of the net in each process; more gain little for small nets")
 
 
@@ -155,18 +162,21 @@ class Config(Section):
     evaluate: Evaluate = Evaluate()
 
     @model_validator(mode="after")
-    def _divides_by_workers(self) -> Config:
-        workers = self.run.workers
-        if isinstance(workers, int) and (workers < 1 or self.selfplay.batch % workers):
-            raise ValueError(
-                f"run.workers: {workers} processes cannot share selfplay.batch={self.selfplay.batch} games"
-            )
+    def _divides_by_processes(self) -> Config:
+        batch, workers, players = self.selfplay.batch, self.run.workers, self.run.players
+        if isinstance(workers, int) and (workers < 1 or batch % workers):
+            raise ValueError(f"run.workers: {workers} processes cannot share selfplay.batch={batch} games")
+        if (
+            isinstance(workers, int)
+            and isinstance(players, int)
+            and (players < 0 or batch % (workers * (players or 1)))
+        ):
+            raise ValueError(f"run.players: {workers} x {players} processes cannot share selfplay.batch={batch} games")
         return self
 
     @model_validator(mode="after")
     def _has_a_budget(self) -> Config:
-        run = self.run
-        if all(limit is None for limit in (run.updates, run.games, run.plies, run.minutes)):
+        if all(getattr(self.run, name) is None for name in BUDGETS):
             raise ValueError("run: no budget; set run.updates, run.games, run.plies or run.minutes")
         return self
 
@@ -190,8 +200,11 @@ def load_config(path: Path, settings: Sequence[str] = ()) -> Config:
     run = tree.setdefault("run", {})
     if isinstance(run, dict):
         run["name"] = run.get("name") or path.stem
+        cores = os.cpu_count() or 1
         if run.get("workers") == "cores":
-            run["workers"] = os.cpu_count() or 1
+            run["workers"] = cores
+        if run.get("players") == "cores":
+            run["players"] = PLAYERS_A_CORE * cores
     try:
         return Config.model_validate(tree)
     except ValidationError as error:

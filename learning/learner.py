@@ -47,12 +47,13 @@ class Learner:
     Args:
         rules: of the games.
         config: of the run; net, td and optimizer are read from it, and the seed.
+        device: where the net is.
     """
 
-    def __init__(self, rules: Ruleset, config: Config) -> None:
+    def __init__(self, rules: Ruleset, config: Config, device: torch.device | str = "cpu") -> None:
         torch.manual_seed(config.seed)
-        self.rules, self.config = rules, config
-        self.net = ValueNet(rules, tuple(config.net.hidden))
+        self.rules, self.config, self.device = rules, config, device
+        self.net = ValueNet(rules, tuple(config.net.hidden)).to(device)
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=1.0)
         self.generator = np.random.default_rng(config.seed)
         self.counters = Counters()
@@ -90,7 +91,8 @@ class Learner:
         """
         size = trajectory.outcome.size
         boards = trajectory.boards[:-1].reshape(size, *trajectory.boards.shape[2:])
-        pending, wanted = trajectory.pending[:-1].reshape(size), torch.from_numpy(targets.reshape(size, -1))
+        pending = trajectory.pending[:-1].reshape(size)
+        wanted = torch.from_numpy(targets.reshape(size, -1)).to(self.device)
         optimizer = self.config.optimizer
         for group in self.optimizer.param_groups:
             group["lr"] = self.scheduled(optimizer.rate)

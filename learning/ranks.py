@@ -8,16 +8,25 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch.distributed.rendezvous import rendezvous
 
+from cli import Stopped
+from engine.ruleset import InputError
+
+RUN_KEY = "tabula-rasa/run"  # in torchrun's store, which outlives the processes that it starts anew
 LONGEST_WAIT = timedelta(seconds=60)  # for the others; a dead one ends the run with a message
 
 
-class RankError(Exception):
+class RankError(Stopped):
     """Another process of this run has died, or does not answer."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, 1)
 
 
 class Ranks:
@@ -29,42 +38,84 @@ class Ranks:
     def __init__(self) -> None:
         self.rank = int(os.environ.get("RANK", "0"))
         self.size = int(os.environ.get("WORLD_SIZE", "1"))
+        self.is_given = "WORLD_SIZE" in os.environ  # by torchrun, or by the first process of the run
         self.children: list[subprocess.Popen[bytes]] = []
+        self.store: Any = None  # torchrun's
 
     @property
     def is_first(self) -> bool:
         """Is this the process that writes?"""
         return self.rank == 0
 
-    def seed(self, seed: int) -> int:
-        """A seed of this process's own, for its games; the first one's is `seed` itself."""
-        return seed + (self.rank << 40)
+    @property
+    def settings(self) -> list[str]:
+        """What the number of processes means for the config, where it is settled already."""
+        return [f"run.workers={self.size}"] if self.is_given else []
 
-    def start(self, workers: int | str) -> None:
-        """Begin to work together; starts the other processes where nobody else has.
+    def device(self, wanted: str) -> torch.device:
+        """Where this process's net is: the processes of a machine take its GPUs in turn.
 
-        Args:
-            workers: processes wanted, or "cores"; what torchrun has started counts more.
+        Raises:
+            InputError: a GPU is wanted where torch can use none.
         """
-        workers = (os.cpu_count() or 1) if isinstance(workers, str) else workers
-        if self.size == 1 and workers > 1:
+        if wanted == "cpu":
+            return torch.device("cpu")
+        if not torch.cuda.is_available():
+            raise InputError(f'run.device="{wanted}": torch can use no GPU here; run.device="cpu" needs none')
+        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
+
+    def begun(self) -> Path | None:
+        """The folder of the run that this job began before torchrun started its processes anew, if it did.
+
+        Raises:
+            InputError: torchrun does not tell.
+            RankError: its store does not answer.
+        """
+        if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+            if int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")):
+                raise InputError("torchrun has no store that outlives a restart; go on with --resume RUN")
+            return None
+        try:
+            self.store, _, _ = next(rendezvous("env://", timeout=LONGEST_WAIT))
+            return Path(self.store.get(RUN_KEY).decode()) if self.store.check([RUN_KEY]) else None
+        except RuntimeError as error:
+            raise RankError(_told(error)) from error
+
+    def remember(self, folder: Path) -> None:
+        """Tell the processes that torchrun may start instead of these which run to go on with."""
+        if self.store is not None and self.is_first:
+            self.store.set(RUN_KEY, str(folder))
+
+    def start(self, workers: int) -> None:
+        """Begin to work together; starts the other `workers` processes where nobody else has.
+
+        Raises:
+            RankError: one of them does not come.
+        """
+        if not self.is_given and workers > 1:
             with socket.socket() as probe:
                 probe.bind(("127.0.0.1", 0))
                 port = probe.getsockname()[1]
-            os.environ |= {
-                "MASTER_ADDR": "127.0.0.1",
-                "MASTER_PORT": str(port),
-                "WORLD_SIZE": str(workers),
-                "RANK": "0",
-            }
+            os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(workers)}
+            os.environ |= {"RANK": "0", "LOCAL_RANK": "0"}
             for rank in range(1, workers):
-                place = {**os.environ, "RANK": str(rank)}
-                self.children.append(
-                    subprocess.Popen([sys.executable, *sys.argv], env=place, stdout=subprocess.DEVNULL)
-                )
+                place = {**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank)}
+                command = [sys.executable, *sys.argv]
+                self.children.append(subprocess.Popen(command, env=place, stdout=subprocess.DEVNULL))
             self.size = workers
         if self.size > 1:
-            dist.init_process_group("gloo", rank=self.rank, world_size=self.size, timeout=LONGEST_WAIT)
+            try:
+                dist.init_process_group("gloo", None, LONGEST_WAIT, self.size, self.rank, self._store_of_this_start())
+            except RuntimeError as error:
+                raise RankError(_told(error)) from error
+
+    def _store_of_this_start(self) -> Any:
+        """Torchrun's store without what its earlier processes left there: they cannot be reached any more."""
+        if self.store is None:
+            return None
+        from torch._C._distributed_c10d import PrefixStore  # torch.distributed.PrefixStore, with its types
+
+        return PrefixStore(f"start {os.environ['TORCHELASTIC_RESTART_COUNT']}", self.store)
 
     def stop(self) -> None:
         """End the work together, and wait for those that were started here."""
@@ -78,7 +129,7 @@ class Ranks:
         if self.size == 1:
             return
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-        flat = torch.cat([gradient.view(-1) for gradient in gradients])
+        flat = torch.cat([gradient.view(-1) for gradient in gradients]).cpu()
         self._reduce(flat)
         flat /= self.size
         for gradient, part in zip(gradients, torch.split(flat, [g.numel() for g in gradients]), strict=True):

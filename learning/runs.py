@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Mapping
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from filelock import FileLock, Timeout
 from agents.network import CheckpointMismatch, read_checkpoint
 from engine.ruleset import InputError
 from learning.checkpoint import contents_of, resumable, write
-from learning.config import Config, ConfigError, dump_config, load_config
+from learning.config import BUDGETS, Config, ConfigError, Run, dump_config, load_config
 from learning.learner import Learner
 
 RUNS = Path("runs")
@@ -50,7 +51,7 @@ class RunFolder:
         self.figures: dict[str, Any] = {}  # of the newest evaluation, by opponent
         self.best: dict[str, torch.Tensor] = {}  # points of every pair in the evaluation of `best.pt`, by opponent
         self.saved_updates, self.saved_seconds = 0, 0.0
-        self.is_extended = False
+        self.before: Run | None = None  # what a resumed run's config said, where it says something else now
         if writes:
             self.lock = FileLock(path / "lock")
             try:
@@ -81,16 +82,17 @@ class RunFolder:
         (self.path / "run.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
     def extend(self, config: Config) -> None:
-        """Note, and say, that a resumed run has another budget than before."""
-        if self.is_extended and self.writes:
-            print(f"{self.path}: another budget; its schedules now stretch over the new one", flush=True)
+        """Note that a resumed run has other settings than before, and say so where it is the budget."""
+        if self.before is not None and self.writes:
+            if any(getattr(self.before, name) != getattr(config.run, name) for name in BUDGETS):
+                print(f"{self.path}: another budget; its schedules now stretch over the new one", flush=True)
             (self.path / "config.toml").write_text(dump_config(config), encoding="utf-8")
 
-    def save(self, learner: Learner, games: list[Any], log: dict[str, Any]) -> None:
-        """Write `last.pt`; `games` are the states of every process's games."""
+    def save(self, learner: Learner, games: list[list[Any]], log: dict[str, Any]) -> None:
+        """Write `last.pt`; `games` are, by process, the states of its batches."""
         self.saved_updates, self.saved_seconds = learner.counters.updates, learner.counters.seconds
         if self.writes:
-            write(resumable(learner, games, self.figures, log) | {"best": self.best}, self.last)
+            write(resumable(learner, [*chain.from_iterable(games)], self.figures, log) | {"best": self.best}, self.last)
 
     def is_save_due(self, learner: Learner) -> bool:
         """Is it time for the next `last.pt`?"""
@@ -183,7 +185,7 @@ def resumed_run(path: Path, settings: list[str], writes: bool) -> tuple[RunFolde
     contents = read_checkpoint(folder.last)
     if not set(NEEDED) <= set(contents):
         raise CheckpointMismatch(f"{folder.last}: holds weights only; resume needs what a run saves there")
-    folder.is_extended = config.run != before.run
+    folder.before = before.run if config.run != before.run else None
     folder.figures, folder.best = contents.get("figures", {}), contents.get("best") or {}
     folder.saved_updates, folder.saved_seconds = contents["counters"]["updates"], contents["counters"]["seconds"]
     return folder, config, contents

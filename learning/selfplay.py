@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,3 +79,14 @@ def collect(game: BatchGame, agent: Agent, decisions: int) -> Trajectory:
         rows,
         cut.size,
     )
+
+
+def joined(parts: Sequence[Trajectory]) -> Trajectory:
+    """Trajectories of as many decisions each, side by side as one."""
+    boards, pending, outcome, passed = (
+        np.concatenate([getattr(part, name) for part in parts], axis=1)
+        for name in ("boards", "pending", "outcome", "passed")
+    )
+    lengths, winners = (np.concatenate([getattr(part, name) for part in parts]) for name in ("lengths", "winners"))
+    turns, rows, truncated = (sum(getattr(part, name) for part in parts) for name in ("turns", "rows", "truncated"))
+    return Trajectory(boards, pending, outcome, passed, lengths, winners, turns, rows, truncated)

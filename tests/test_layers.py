@@ -39,7 +39,7 @@ LAYERS = [  # a module may import from the lines above its own
     ["agents.foreign", "agents.lookahead"],
     ["agents.registry"],
     ["learning", "learning.config", "learning.ranks", "learning.selfplay", "learning.targets"],
-    ["learning.events", "learning.learner", "learning.pictures", "learning.stopping"],
+    ["learning.events", "learning.learner", "learning.pictures", "learning.players", "learning.stopping"],
     ["learning.checkpoint", "learning.growth", "learning.log"],
     ["learning.runs", "learning.watching"],
     ["arena", "arena.luck", "arena.page", "arena.sequential"],

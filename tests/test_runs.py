@@ -493,8 +493,6 @@ def test_two_processes_with_one_seed_are_the_same_run_twice_and_resume_exactly()
     contents = read_checkpoint("runs/one")
     assert len(contents["games"]) == 2
     assert not torch.equal(contents["games"][0]["seeds"], contents["games"][1]["seeds"])  # games of their own
-    alone = run("train.py", "--resume", "runs/one", "run.updates=30", "run.workers=1")
-    refused(alone, "the run had 2 processes", "run.workers=2")
     command = [sys.executable, str(ROOT / "train.py"), "--resume", "runs/one", "run.updates=30"]
     assert subprocess.run(command, check=False, timeout=120).returncode == 0
     assert read_checkpoint("runs/one")["counters"]["updates"] == 30
