@@ -131,6 +131,16 @@ def test_random_games_end_or_reach_the_limit_of_who_plays_them(rules: Ruleset) -
     assert len(game) <= 25  # of 500: random play of hitting games has no bound
 
 
+@pytest.mark.full
+def test_none_of_10_000_random_games_is_cut(rules: Ruleset) -> None:
+    game = BatchGame(rules, 10_000, seed=12)
+    while len(game):
+        after = game.afterstates()
+        game.step(after, after.start[:-1] + (game.noise % after.counts.astype(np.uint64)).astype(np.int64))
+        assert game.plies.max() < rules.ply_limit
+        game.keep(np.flatnonzero(~game.is_over))
+
+
 def test_a_position_survives_being_written_and_read(rules: Ruleset) -> None:
     names = queues_of(rules)
     for boards, pending, _ in random_play(rules, 20, 40)[::4]:
