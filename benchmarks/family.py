@@ -17,6 +17,7 @@ from agents.network import read_checkpoint
 from cli import Parser, at_least, run
 from engine.ruleset import InputError
 from engine.variants import VARIANTS, find_ruleset
+from learning.runs import processor
 
 ROOT = Path(__file__).parent.parent
 FIGURES = Path(__file__).parent / "family.json"
@@ -27,7 +28,8 @@ def arguments() -> argparse.Namespace:
     """The command line."""
     parser = Parser(
         prog="benchmarks/family.py",
-        description="Train every game from its config for a short time, play random and pips, print a table.",
+        description="Train every game from its config for a short time, play random and pips, print a table, "
+        "and write into each config what its run reached.",
     )
     parser.add_argument("variants", nargs="*", metavar="VARIANT", help="games; all of them where none is named")
     parser.add_argument("--minutes", type=float, default=2.0, help="of training for each game (default %(default)s)")
@@ -52,6 +54,25 @@ def trained(name: str, minutes: float) -> dict[str, Any]:
         "seed": contents["config"]["seed"],
         "figures": {spec: contents["figures"][spec] for spec in OPPONENTS},
     }
+
+
+def told(entry: dict[str, Any]) -> str:
+    """What a run reached, in how long, on what: the lines that open its config."""
+    random, pips = (entry["figures"][spec] for spec in OPPONENTS)
+    return (
+        f"# In {entry['minutes']:g} minutes on one core ({entry['processor']}): {entry['games']:,} games, "
+        f"{entry['plies']:,} turns. Then\n"
+        f"# {random['ppg']:+.3f} points a game against random ({100 * random['wins']:.1f} % of the games won), "
+        f"{pips['ppg']:+.3f} ({pips['low']:+.3f} .. {pips['high']:+.3f}) against pips.\n"
+        "# `python benchmarks/family.py` runs it again.\n"
+    )
+
+
+def open_config(name: str, entry: dict[str, Any]) -> None:
+    """Let the config of a game begin with what its run reached."""
+    path = ROOT / "configs" / f"{name}.toml"
+    settings = [line for line in path.read_text("utf-8").splitlines(keepends=True) if not line.startswith("#")]
+    path.write_text(f"# {find_ruleset(name).title}.\n{told(entry)}{''.join(settings)}", encoding="utf-8")
 
 
 def falls_short(entry: dict[str, Any]) -> str:
@@ -88,8 +109,10 @@ def main() -> int:
     if not args.show:
         with ThreadPoolExecutor(args.at_once) as pool, tqdm(total=len(names), unit=" games", disable=None) as bar:
             for name, entry in zip(names, pool.map(lambda name: trained(name, args.minutes), names), strict=True):
-                entry |= {"minutes": args.minutes, "at_once": args.at_once, "cores": psutil.cpu_count()}
+                entry |= {"minutes": args.minutes, "at_once": args.at_once}
+                entry |= {"cores": psutil.cpu_count(), "processor": processor()}
                 figures["variants"][name] = entry
+                open_config(name, entry)
                 order = [rules.name for rules in VARIANTS if rules.name in figures["variants"]]
                 figures["variants"] = {each: figures["variants"][each] for each in order}
                 FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
