@@ -210,7 +210,7 @@ def test_the_rows_a_gpu_looks_up_give_what_the_rows_that_are_on_give(variant: st
     collect(game, ValueAgent(net, rules, "self"), 40)
     with torch.no_grad():
         rows = net.all_rows(torch.from_numpy(game.boards), torch.from_numpy(game.pending))
-        everywhere = torch.softmax(net.logits(net.table(), rows, None), dim=1).numpy()
+        everywhere = torch.softmax(net.layers[-1](net.signal(net.table(), rows, None)), dim=1).numpy()
     can_all = rules.scoring.possible(game.boards, rules).all(axis=1)
     assert can_all.any()
     assert everywhere[can_all] == pytest.approx(net.values(game.boards, game.pending)[can_all], abs=1e-6)
