@@ -15,8 +15,7 @@ from agents.base import AgentError
 from agents.registry import make_agent, usages
 from arena.luck import NO_NET, judge_for
 from arena.match import check_asked, match
-from arena.page import Findings, check_folder, write_page
-from arena.report import cross_table, duel_table, sections_of
+from arena.report import cross_table, duel_table
 from arena.show import shown_games
 from cli import Parser, apart, at_least, run
 from engine.variants import find_ruleset
@@ -67,6 +66,8 @@ def main() -> int:
     if args.json is not None and str(args.json) != "-" and not args.json.parent.is_dir():
         raise AgentError(f"--json {args.json}: there is no folder {args.json.parent}")
     if args.report is not None:
+        from arena.page import check_folder  # pictures are loaded only for a page
+
         check_folder(args.report)
     for block in shown_games(rules, (agents[0], agents[1]), args.show, args.seed):
         print(block, flush=True)
@@ -80,8 +81,9 @@ def main() -> int:
     title = f"{rules.title}, seed {args.seed}"
     shown = duel_table(matches[0], title) if len(matches) == 1 else cross_table(matches, args.agents, title)
     if args.report is not None:
-        page = write_page(args.report, Findings(title, record, [shown], sections_of(matches, args.agents)), command)
-        print(f"page: {page}", file=sys.stderr)
+        from arena.duel_page import write_duels
+
+        print(f"page: {write_duels(args.report, record, title, matches, args.agents)}", file=sys.stderr)
     if str(args.json) == "-":
         print(json.dumps(record))
         return 0

@@ -14,7 +14,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from arena.duel import Duel, Points, interval_of
-from arena.page import Section, heat_map, shares, table
 
 WIDTH = 80
 NAME_WIDTH = 28  # what the figures of one duel leave
@@ -112,39 +111,6 @@ def cross_table(duels: Sequence[Duel], specs: Sequence[str], title: str) -> Rend
     luck = duels[0].luck
     told += f"; luck-adjusted by {luck.spec}" if luck else ""
     return Group(*tables, told + (f"; up to {100 * cut:.1f} % cut" if cut else ""))
-
-
-def sections_of(duels: Sequence[Duel], specs: Sequence[str]) -> list[Section]:
-    """Duels of every two agents, in the order of `arena.duel.duels`, as parts of a page."""
-    names = [f"{duel.a} v {duel.b}" for duel in duels]
-    rows = []
-    for name, duel in zip(names, duels, strict=True):
-        low, high = duel.interval()
-        wins, cut = f"{100 * duel.wins:.1f} %", f"{100 * duel.truncated:.1f} %"
-        length = f"{duel.plies.mean():.1f}"
-        rows.append([name, f"{duel.games:,}", f"{duel.ppg:+.4f}", f"{low:+.4f} .. {high:+.4f}", wins, length, cut])
-    columns = ["duel", "games", "ppg", "95 % interval", "wins", "plies", "cut"]
-    told = "ppg: points a game of the first; both games of a pair have the same dice with the seats swapped."
-    payoffs = list(duels[0].shares())
-    every_share = np.array([list(duel.shares().values()) for duel in duels])
-    matrix = [points_map(duels, specs, list(combinations(range(len(specs)), 2)))] if len(specs) > 2 else []
-    return [
-        table("Duels", columns, rows, told),
-        *matrix,
-        shares("Outcomes", names, payoffs, every_share, "Points of the first, and in which share of the games."),
-    ]
-
-
-def points_map(duels: Sequence[Duel], names: Sequence[str], pairing: Sequence[tuple[int, int]]) -> Section:
-    """What each scores against each as a heat map; those who did not meet have empty cells."""
-    values = np.full((len(names), len(names)), np.nan)
-    small = [[""] * len(names) for _ in names]
-    for (a, b), duel in zip(pairing, duels, strict=True):
-        low, high = duel.interval()
-        values[a, b], values[b, a] = duel.ppg, -duel.ppg
-        small[a][b] = small[b][a] = f"±{(high - low) / 2:.3f}"
-    told = "Points a game of the row against the column, ± half of the 95 % interval."
-    return heat_map("Points a game", names, names, values, told, small=small)
 
 
 def figure(points: Points, seed: int) -> str:

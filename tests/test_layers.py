@@ -45,7 +45,7 @@ LAYERS = [  # a module may import from the lines above its own
     ["arena", "arena.luck", "arena.page", "arena.sequential"],
     ["arena.duel"],
     ["arena.match"],
-    ["arena.report", "arena.ratings", "arena.rollout"],
+    ["arena.duel_page", "arena.report", "arena.ratings", "arena.rollout"],
     ["arena.cross", "arena.errors", "arena.openings"],
     ["arena.show"],
     ["arena.commands"],

@@ -20,9 +20,10 @@ from agents.network import CheckpointMismatch, read_checkpoint
 from agents.registry import make_agent, usages
 from agents.value import ValueAgent
 from arena.duel import duel
+from arena.duel_page import points_map
 from arena.page import Curve, Findings, Section, curves, heat_map, intervals, picture, table, text
 from arena.ratings import DRAWN_GAMES, SAMPLES, Ratings, Scale, meetings, rate
-from arena.report import folded, points_map
+from arena.report import folded
 from cli import apart, at_least
 from engine.ruleset import InputError, Ruleset
 from engine.variants import find_ruleset
