@@ -59,7 +59,7 @@ def arguments() -> argparse.Namespace:
 def evaluate(learner: Learner, folder: RunFolder, log: Log, stop: StopSignal, ranks: Ranks) -> None:
     """Play the config's opponents and look at the values; nothing here touches the run, so a signal may interrupt."""
     rules, config = learner.rules, learner.config
-    agent = ValueAgent(learner.net, rules, "bot")
+    agent = ValueAgent(learner.net, rules, "greedy bot")
     duels: dict[str, Duel] = {}
     with stop.interrupting(may=ranks.size == 1):
         for spec in config.evaluate.opponents:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -181,7 +182,8 @@ def test_every_5_percent_leaves_a_snapshot_and_every_file_loads_as_weights_only(
 
 
 def test_the_saved_best_reaches_the_logged_figure_again() -> None:  # S69
-    run("train.py", "tiny.toml", "run.updates=60", "evaluate.times=3", "evaluate.games=200")
+    told = run("train.py", "tiny.toml", "run.updates=60", "evaluate.times=3", "evaluate.games=200").stdout
+    assert re.search("greedy bot v random: .* of 200 games", told)
     figures = read_checkpoint("runs/tiny/checkpoints/best.pt")["figures"]["random"]
     agent = make_agent("td:runs/tiny/checkpoints/best.pt", HYPER)
     again = duel(HYPER, agent, make_agent("random", HYPER), 200, seed=3)
