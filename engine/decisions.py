@@ -146,22 +146,28 @@ def afterstates(boards: Boards, pending: Codes, rules: Ruleset) -> Afterstates:
 def _afterstates(boards: Boards, pending: Codes, rules: Ruleset) -> Afterstates:
     """One slice of `afterstates`."""
     is_choice = queues_of(rules).is_choice.take(pending)
-    games, asked = where(~is_choice), where(is_choice)
-    layers: list[Plays] = []
-    if games.size:
-        layers = grow(boards.take(games, axis=0), pending.take(games), rules)
-        if rules.scoring.deadlock:
-            declare_draws(layers, rules)
-    named = choices(boards.take(asked, axis=0), pending.take(asked), asked, rules) if asked.size else None
+    games, asked, named = None, where(is_choice), None
+    start, tiers = boards, pending
+    if asked.size:
+        named = choices(boards.take(asked, axis=0), pending.take(asked), asked, rules)
+        games = where(~is_choice)
+        start, tiers = boards.take(games, axis=0), pending.take(games)
+    layers = grow(start, tiers, rules) if tiers.size else []
+    if rules.scoring.deadlock and layers:
+        declare_draws(layers, rules)
     return in_order(layers, games, named, boards, pending, rules)
 
 
 def in_order(
-    layers: list[Plays], games: Rows, named: Named | None, before: Boards, decided: Codes, rules: Ruleset
+    layers: list[Plays], games: Rows | None, named: Named | None, before: Boards, decided: Codes, rules: Ruleset
 ) -> Afterstates:
-    """Rows sorted by game, each turned to the view of whoever acts next, memory written."""
+    """Rows sorted by game, each turned to the view of whoever acts next, memory written.
+
+    `games` are the numbers of those that play numbers, where there are others: `named`.
+    """
     q = queues_of(rules)
-    owners = [games.take(layer.game) for layer in layers] + ([named.game] if named else [])
+    owners = [layer.game if games is None else games.take(layer.game) for layer in layers]
+    owners += [named.game] if named else []
     counts = [np.bincount(owner, minlength=len(before)) for owner in owners]
     total = np.sum(counts, axis=0)
     start = np.concatenate([[0], np.cumsum(total)])
@@ -171,7 +177,9 @@ def in_order(
         taken += count
     left, outcome = np.zeros(start[-1], np.int8), np.full(start[-1], -1, np.int8)
     for layer, place in zip(layers, places, strict=False):
-        left[place], outcome[place] = layer.left, layer.outcome
+        some, over = where(layer.left != 0), where(layer.outcome >= 0)
+        left[place.take(some)] = layer.left.take(some)
+        outcome[place.take(over)] = layer.outcome.take(over)
     boards = turned(layers, places, named)
     at = np.repeat(decided * np.intp(LEFTS), total) + left
     if rules.turn.judges_ends:

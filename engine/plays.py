@@ -96,6 +96,11 @@ class Plays:
         """(M,) flags: are two different numbers being played?"""
         return self.began.is_pair.take(self.game)
 
+    def unfinished(self) -> Plays:
+        """The rows that have a number to play; only their boards are needed to go on."""
+        going = where(self.left != 0)
+        return self if going.size == self.left.size else self.take(going)
+
     def take(self, rows: Rows) -> Plays:
         """These rows, in rising order."""
         part = Plays(
@@ -270,7 +275,7 @@ def grow(boards: Boards, pending: Codes, rules: Ruleset) -> list[Plays]:
     layer = unmoved(boards, pending, rules)
     layers = [layer]
     while layer.game.size and layer.left.any():
-        layer, row, can = step(layer, rules, ordered=not rules.order_matters)
+        layer, row, can = step(layer.unfinished(), rules, ordered=not rules.order_matters)
         if len(layers) > 1:
             layer = each_once(layer, row, can, rules)
         end_games(layer, rules)

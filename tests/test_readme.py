@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import process
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 
@@ -19,6 +21,10 @@ def test_the_lines_of_python_play_4096_games(capsys: pytest.CaptureFixture[str])
     assert len(numbers) == 2
     assert float(numbers[0]) == -float(numbers[1])
     assert abs(float(numbers[0])) < 0.2
+
+
+def test_the_table_of_all_games_is_the_one_that_the_command_prints() -> None:
+    assert process("benchmarks/family.py", "--show").stdout in README
 
 
 def test_the_legal_example_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
