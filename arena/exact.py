@@ -1,0 +1,239 @@
+"""A game solved exactly, and what a policy loses against perfect play and against the best answer to itself.
+
+A game that went on for ever would score 0: values are the limit of games that are cut later and later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from agents.base import Agent, AgentError, Mixed
+from agents.lookahead import LookaheadAgent
+from agents.value import ValueAgent
+from arena.solving import POSITIONS_AT_ONCE, Graph, Values
+from engine.decisions import Afterstates
+from engine.slots import Rows
+
+CLOSE = 1e-11  # a step of iteration that changes no value by more, in points, is the last
+DIGITS = 9  # of points a game that iteration can tell
+ROUNDS = 1000
+SETTLING = 30  # sweeps with fixed replies after each choice of the best
+SWEEPS = 100_000
+Policy = sparse.csr_array  # (R, M) shares of each reply in the choices of a side
+
+
+class NoConvergence(Exception):
+    """The values of a game do not settle: our own bug."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A solved game: what every position is worth for MINE between perfect sides, and how they play."""
+
+    graph: Graph
+    values: Values  # (S,)
+    policy: Policy
+
+
+@dataclass(frozen=True)
+class Exactness:
+    """How far an agent is from perfect play, all in points a game; errors are None where it has no values.
+
+    `regret`: what it loses against an optimal opponent, beyond what an optimal side would.
+    `exploitability`: what the best opponent there can be wins from it. Both are means over the seats.
+    """
+
+    value_rms: float | None
+    value_worst: float | None
+    regret: float
+    exploitability: float
+
+
+# -- policies ----------------------------------------------------------------------------------------------
+
+
+def pure(choice: Rows, graph: Graph) -> Policy:
+    """The policy that takes one reply, (R,) rows of all, to each result of dice."""
+    starts = np.arange(choice.size + 1)
+    return sparse.csr_array((np.ones(choice.size), choice, starts), shape=(choice.size, graph.target.size))
+
+
+def greedy(listed: Values, graph: Graph) -> tuple[Values, Rows]:
+    """(R,) values of the best replies, and (R,) the first of these each; `listed` as `Graph.listed`."""
+    values = listed.take(graph.target)
+    best = np.maximum.reduceat(values, graph.replies[:-1])
+    result = np.repeat(np.arange(best.size), np.diff(graph.replies))
+    rows = np.flatnonzero(values == best.take(result))[::-1]
+    choice = np.empty(best.size, np.intp)
+    choice[result.take(rows)] = rows  # reversed, so that the first of equals is written last
+    return best, choice
+
+
+def policy_of(agent: Agent, graph: Graph) -> Policy:
+    """What an agent does in every decision of a game.
+
+    Raises:
+        AgentError: it plays by chance and does not say with which shares.
+    """
+    if isinstance(agent, Mixed):
+        shares = np.concatenate([agent.shares(after) for _, _, after in graph.decisions()])
+        columns = np.arange(shares.size, dtype=np.int32)
+        return sparse.csr_array((shares, columns, graph.replies), shape=(graph.weight.size, shares.size))
+    choice = np.empty(graph.weight.size, np.intp)
+    judged = _judged(agent, graph)
+    for results, replies, after in graph.decisions():
+        if judged is not None:
+            assert isinstance(agent, ValueAgent)
+            rows = _chosen(agent, after, *(values.take(graph.target[replies]) for values in judged))
+        else:
+            noise = np.zeros(after.decided.size, np.uint64)
+            rows = agent.choose(after, noise)
+            if (rows != agent.choose(after, ~noise)).any():
+                raise AgentError(f"agent {agent.spec!r}: plays by chance and does not say with which shares")
+        choice[results] = rows + replies.start
+    return pure(choice, graph)
+
+
+def _judged(agent: Agent, graph: Graph) -> tuple[Values, ...] | None:
+    """What a value agent makes of all replies, each position looked at once: 0-ply, and one roll ahead."""
+    if not isinstance(agent, ValueAgent) or agent.noise:
+        return None
+    shallow = graph.listed(state_values(agent, graph))
+    if not isinstance(agent, LookaheadAgent):
+        return (shallow,)
+    return shallow, graph.listed(graph.mean(greedy(shallow, graph)[0]))
+
+
+def _chosen(agent: ValueAgent, after: Afterstates, shallow: Values, deep: Values | None = None) -> Rows:
+    """The rows that a value agent takes, by what it makes of them."""
+    if deep is None or not isinstance(agent, LookaheadAgent):
+        return agent.best(shallow, after)
+    looked_at = agent.candidates(shallow, after)
+    equity = np.full(shallow.size, -np.inf)
+    equity[looked_at] = deep[looked_at]
+    return agent.best(equity, after)
+
+
+def state_values(agent: ValueAgent, graph: Graph) -> Values:
+    """(S,) what a value function thinks of every position, for MINE."""
+    values = np.empty(graph.size)
+    for low in range(0, graph.size, POSITIONS_AT_ONCE):
+        part = slice(low, low + POSITIONS_AT_ONCE)
+        values[part] = agent.evaluator.values(graph.boards[part], graph.pending[part]) @ agent.payoffs
+    return values
+
+
+# -- values ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Mover:
+    """A policy as a linear map of listed values: what MINE expects where it replies itself, and where the other does."""
+
+    here: sparse.csr_array  # (S, 2 S + K)
+    there: sparse.csr_array  # (S, 2 S + K)
+
+
+def mover(policy: Policy, graph: Graph) -> Mover:
+    """The map of a policy."""
+    size = 2 * graph.size + graph.rules.payoffs.size
+    rows = graph.target.take(policy.indices)
+    replies = sparse.csr_array((policy.data, rows, policy.indptr), shape=(policy.shape[0], size))
+    return Mover(graph.dice(turned=False) @ replies, graph.dice(turned=True) @ replies)
+
+
+def between(
+    first: Mover, second: Mover, graph: Graph, begin: Values | None = None, sweeps: int = SWEEPS
+) -> tuple[Values, Values]:
+    """(S,) values for MINE where it is the first side, and where it is the second, both with fixed policies.
+
+    Args:
+        first: policy of one side.
+        second: policy of the other.
+        graph: of the game.
+        begin: (S,) values to start from; zeros where None, so that endless play is worth nothing.
+        sweeps: the most that are made.
+
+    Raises:
+        NoConvergence: they do not settle, and `sweeps` was not set.
+    """
+    own = other = np.zeros(graph.size) if begin is None else begin
+    for _ in range(sweeps):
+        payoffs = graph.rules.payoffs
+        first_list = np.concatenate([own, -other, payoffs])
+        second_list = np.concatenate([other, -own, payoffs])
+        new_own = first.here @ first_list - second.there @ second_list
+        new_other = second.here @ second_list - first.there @ first_list
+        change = max(np.abs(new_own - own).max(), np.abs(new_other - other).max())
+        own, other = new_own, new_other
+        if change < CLOSE / 10:
+            return own, other
+    if sweeps == SWEEPS:
+        raise NoConvergence(f"{graph.rules.name}: values still change by {change} after {sweeps} sweeps")
+    return own, other
+
+
+def solve(graph: Graph) -> Solution:
+    """Perfect play of both sides: the best replies to the values they lead to.
+
+    Each round takes the best replies and then lets the values settle a little while both sides keep
+    to them (modified policy iteration, Puterman & Shin 1978); where a round does not come nearer, the
+    next one is a plain sweep of value iteration.
+    """
+    values, change, sweeps = np.zeros(graph.size), np.inf, SETTLING
+    for _ in range(ROUNDS):
+        best, choice = greedy(graph.listed(values), graph)
+        new = graph.mean(best)
+        before, change = change, float(np.abs(new - values).max())
+        values = new
+        if change < CLOSE:
+            return Solution(graph, values, pure(choice, graph))
+        sweeps = SETTLING if change < before else 0
+        if sweeps:
+            both = mover(pure(choice, graph), graph)
+            values, _ = between(both, both, graph, values, sweeps)
+    raise NoConvergence(f"{graph.rules.name}: values still change by {change} after {ROUNDS} rounds")
+
+
+def best_response(policy: Policy, graph: Graph, guess: Values) -> Values:
+    """(2,) points a game that the best opponent of a fixed policy wins, in either seat of the start.
+
+    Policy iteration: the best replies to what is expected against the policy, until none is better.
+    """
+    fixed = mover(policy, graph)
+    own, other = guess, guess  # MINE is the one who answers; MINE plays the fixed policy
+    for _ in range(ROUNDS):
+        listed = np.concatenate([own, -other, graph.rules.payoffs])
+        choice = greedy(listed, graph)[1]
+        before = own, other
+        own, other = between(mover(pure(choice, graph), graph), fixed, graph)
+        if max(np.abs(own - before[0]).max(), np.abs(other - before[1]).max()) < CLOSE:
+            return np.array([own[0], -other[0]])
+    raise NoConvergence(f"{graph.rules.name}: the best response still changes after {ROUNDS} rounds")
+
+
+def measure(policy: Policy, solution: Solution, judged: Values | None = None) -> Exactness:
+    """How far a policy is from perfect play.
+
+    Args:
+        policy: of the agent.
+        solution: of the game.
+        judged: (S,) what the agent thinks every position is worth for MINE, where it has an opinion.
+    """
+    graph, best = solution.graph, solution.values
+    own, other = between(mover(policy, graph), mover(solution.policy, graph), graph)
+    error = None if judged is None else judged - best
+    return Exactness(
+        None if error is None else float(np.sqrt(np.mean(error**2))),
+        None if error is None else float(np.abs(error).max()),
+        settled(-(own[0] - other[0]) / 2),
+        settled(best_response(policy, graph, best).mean()),
+    )
+
+
+def settled(points: float) -> float:
+    """Points without the digits that iteration cannot tell."""
+    return round(float(points), DIGITS) + 0.0
