@@ -14,7 +14,9 @@ from arena.page import write_page
 from cli import Parser, at_least, run
 from engine.ruleset import InputError
 
-COMMANDS: dict[str, str] = {}  # name -> what it measures; the module is `arena.commands.NAME`
+COMMANDS: dict[str, str] = {
+    "exact": "a small game solved: errors of values, regret, exploitability, what each rule decides",
+}  # name -> what it measures; the module is `arena.commands.NAME`
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ A game that went on for ever would score 0: values are the limit of games that a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +23,7 @@ DIGITS = 9  # of points a game that iteration can tell
 ROUNDS = 1000
 SETTLING = 30  # sweeps with fixed replies after each choice of the best
 SWEEPS = 100_000
-Policy = sparse.csr_array  # (R, M) shares of each reply in the choices of a side
+Policy = Any  # sparse.csr_array (R, M): the share of each reply in a side's choices; scipy tells no types
 
 
 class NoConvergence(Exception):
@@ -131,7 +132,7 @@ def state_values(agent: ValueAgent, graph: Graph) -> Values:
 
 @dataclass(frozen=True, eq=False)
 class Mover:
-    """A policy as a linear map of listed values: what MINE expects where it replies itself, and where the other does."""
+    """A policy as linear maps of listed values: what is expected where MINE replies, and where the other side does."""
 
     here: sparse.csr_array  # (S, 2 S + K)
     there: sparse.csr_array  # (S, 2 S + K)

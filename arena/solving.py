@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ Values = npt.NDArray[np.float64]  # (S,): points for MINE
 Replies = npt.NDArray[np.int32]  # (M,): indices into a list of 2 S + K values
 Starts = npt.NDArray[np.int64]
 POSITIONS_AT_ONCE = 2048  # a slice whose replies fit into the memory
+HOPELESS = 50_000_000  # ways to place the checkers of both sides, of which most can come up
 MOST = 4_000_000  # positions of a game that is kept whole
 WORDS = np.arange(1, 2 * SLOTS // 8 + 1, dtype=np.uint64) * ODD
 
@@ -176,6 +178,9 @@ def graph_of(
     Raises:
         TooLarge: there are more than `most` positions.
     """
+    slots = rules.points + 1 + rules.checkers
+    if comb(slots, rules.checkers) ** 2 > HOPELESS:
+        raise TooLarge(too_large(rules, HOPELESS))
     if roots is None:
         start = rules.start_row[None, None].repeat(2, axis=1)
         roots = start, np.array([queues_of(rules).code(("first",))], np.int8)
@@ -188,12 +193,14 @@ def graph_of(
         while fronts[-1][1].size:
             fronts.append(beyond(*fronts[-1], layers, found, rules, bar))
             if found.keys.size > most:
-                raise TooLarge(
-                    f"{rules.name}: more than {most:,} positions; fewer checkers or points make a game small, "
-                    "such as rules.checkers=2"
-                )
+                raise TooLarge(too_large(rules, most))
     boards, pending = (np.concatenate(arrays) for arrays in zip(*fronts, strict=True))
     return joined(layers, found, boards, pending, rules)
+
+
+def too_large(rules: Ruleset, most: int) -> str:
+    """What to say of a game with more positions than that."""
+    return f"{rules.name}: more than {most:,} positions; rules.checkers=2, or fewer points, makes it small enough"
 
 
 def beyond(
