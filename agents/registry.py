@@ -1,7 +1,8 @@
 """Agents by name. A spec is `NAME`, or `NAME:PATH[,KEY=VALUE...]` for a value function.
 
 `ply=1` looks one roll ahead, at the best `keep=8` plays of a decision (see `agents.lookahead`); `ply=0`,
-the default, takes what the value function likes best. Modules are imported when used.
+the default, takes what the value function likes best. `bearoff=FILE` looks up the end (see
+`agents.bearoff`). Modules are imported when used.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from importlib import import_module
 from typing import cast
 
 from agents.base import Agent, AgentError
+from agents.bearoff import WithBearoff, load_bearoff
 from agents.lookahead import KEEP, LookaheadAgent
 from agents.value import Evaluator, ValueAgent
 from engine.ruleset import Ruleset
@@ -26,6 +28,7 @@ EVALUATORS = {  # read from a path, for a ruleset
     "td": "agents.network:load_network",
     "policy": "agents.policy:load_policy",
 }
+BEAROFF = "bearoff="  # the one option that is no number
 OPTIONS = {"ply": (range(2), "0 or 1"), "keep": (range(1, 1001), "a number from 1 to 1000")}
 
 
@@ -45,8 +48,13 @@ def make_agent(spec: str, rules: Ruleset) -> Agent:
     path, *settings = rest.split(",")
     if name in AGENTS or not path:
         raise AgentError(f"agent {spec!r}: must be {name if name in AGENTS else f'{name}:PATH[,KEY=VALUE...]'}")
-    options = options_of(settings, spec)
+    tables = [setting.removeprefix(BEAROFF) for setting in settings if setting.startswith(BEAROFF)]
+    if len(tables) > 1:
+        raise AgentError(f"agent {spec!r}: bearoff is set twice")
+    options = options_of([setting for setting in settings if not setting.startswith(BEAROFF)], spec)
     evaluator = cast(Callable[[str, Ruleset], Evaluator], imported(EVALUATORS[name]))(path, rules)
+    if tables:
+        evaluator = WithBearoff(evaluator, load_bearoff(tables[0], rules))
     if options.get("ply", 0) == 0:
         return ValueAgent(evaluator, rules, spec)
     return LookaheadAgent(evaluator, rules, spec, options.get("keep", KEEP))

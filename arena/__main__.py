@@ -15,6 +15,7 @@ from cli import Parser, at_least, run
 from engine.ruleset import InputError
 
 COMMANDS: dict[str, str] = {
+    "bearoff": "makes a table of exact values for bearing off",
     "exact": "a small game solved: errors of values, regret, exploitability, what each rule decides",
 }  # name -> what it measures; the module is `arena.commands.NAME`
 
