@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from agents.base import Agent, AgentError, Mixed
@@ -177,6 +178,24 @@ def between(
     return own, other
 
 
+def outcome_shares(policy: Policy, graph: Graph) -> npt.NDArray[np.float64]:
+    """(S, K) how often each outcome comes, for MINE, when both sides play a policy.
+
+    Raises:
+        NoConvergence: they do not settle.
+    """
+    both, count = mover(policy, graph), graph.rules.payoffs.size
+    shares: npt.NDArray[np.float64] = np.zeros((graph.size, count))
+    for _ in range(SWEEPS):
+        listed = np.concatenate([shares, shares[:, ::-1], np.eye(count)])
+        new: npt.NDArray[np.float64] = both.here @ listed + (both.there @ listed)[:, ::-1]
+        change = float(np.abs(new - shares).max())
+        shares = new
+        if change < CLOSE:
+            return shares
+    raise NoConvergence(f"{graph.rules.name}: outcomes still change by {change} after {SWEEPS} sweeps")
+
+
 def solve(graph: Graph) -> Solution:
     """Perfect play of both sides: the best replies to the values they lead to.
 
@@ -199,8 +218,8 @@ def solve(graph: Graph) -> Solution:
     raise NoConvergence(f"{graph.rules.name}: values still change by {change} after {ROUNDS} rounds")
 
 
-def best_response(policy: Policy, graph: Graph, guess: Values) -> Values:
-    """(2,) points a game that the best opponent of a fixed policy wins, in either seat of the start.
+def best_response(policy: Policy, graph: Graph, guess: Values) -> tuple[Values, Values]:
+    """(S,) values for MINE where it is the best opponent there can be of a fixed policy, and where it is the policy.
 
     Policy iteration: the best replies to what is expected against the policy, until none is better.
     """
@@ -212,7 +231,7 @@ def best_response(policy: Policy, graph: Graph, guess: Values) -> Values:
         before = own, other
         own, other = between(mover(pure(choice, graph), graph), fixed, graph)
         if max(np.abs(own - before[0]).max(), np.abs(other - before[1]).max()) < CLOSE:
-            return np.array([own[0], -other[0]])
+            return own, other
     raise NoConvergence(f"{graph.rules.name}: the best response still changes after {ROUNDS} rounds")
 
 
@@ -226,12 +245,13 @@ def measure(policy: Policy, solution: Solution, judged: Values | None = None) ->
     """
     graph, best = solution.graph, solution.values
     own, other = between(mover(policy, graph), mover(solution.policy, graph), graph)
+    answer, answered = best_response(policy, graph, best)
     error = None if judged is None else judged - best
     return Exactness(
         None if error is None else float(np.sqrt(np.mean(error**2))),
         None if error is None else float(np.abs(error).max()),
         settled(-(own[0] - other[0]) / 2),
-        settled(best_response(policy, graph, best).mean()),
+        settled((answer[0] - answered[0]) / 2),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import comb
 from typing import Any
 
@@ -59,6 +60,17 @@ class Graph:
     def size(self) -> int:
         """S, how many positions there are."""
         return self.pending.size
+
+    @cached_property
+    def _by_key(self) -> Found:
+        """Every position by its key."""
+        keys = keys_of(self.boards, self.pending)
+        order = np.argsort(keys)
+        return Found(keys[order], order.astype(np.int32))
+
+    def find(self, boards: Boards, pending: Codes) -> npt.NDArray[np.int32]:
+        """(M,) which positions these are; all of them must be of this game."""
+        return self._by_key.find(keys_of(boards, pending))
 
     def listed(self, values: Values) -> Values:
         """(2 S + K,) what `target` points into: for the side that replies."""

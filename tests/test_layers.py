@@ -46,6 +46,7 @@ LAYERS = [  # a module may import from the lines above its own
     ["arena.report"],
     ["arena.show"],
     ["arena.commands"],
+    ["arena.commands.bearoff", "arena.commands.exact"],
     ["arena.__main__"],
     ["train", "evaluate", "export"],
 ]
