@@ -22,9 +22,11 @@ from engine.slots import Rows
 CLOSE = 1e-11  # a step of iteration that changes no value by more, in points, is the last
 DIGITS = 9  # of points a game that iteration can tell
 ROUNDS = 1000
+RESULTS_AT_ONCE = 4_000_000  # a slice whose replies fit into the memory
+MAPPED_AT_ONCE = 200_000  # positions
 SETTLING = 30  # sweeps with fixed replies after each choice of the best
 SWEEPS = 100_000
-Policy = Any  # sparse.csr_array (R, M): the share of each reply in a side's choices; scipy tells no types
+Policy = Any  # (R,) the reply to each result of dice; or their shares, a sparse.csr_array (R, M): scipy tells no types
 
 
 class NoConvergence(Exception):
@@ -57,20 +59,18 @@ class Exactness:
 # -- policies ----------------------------------------------------------------------------------------------
 
 
-def pure(choice: Rows, graph: Graph) -> Policy:
-    """The policy that takes one reply, (R,) rows of all, to each result of dice."""
-    starts = np.arange(choice.size + 1)
-    return sparse.csr_array((np.ones(choice.size), choice, starts), shape=(choice.size, graph.target.size))
-
-
-def greedy(listed: Values, graph: Graph) -> tuple[Values, Rows]:
+def greedy(listed: Values, graph: Graph) -> tuple[Values, npt.NDArray[np.uint32]]:
     """(R,) values of the best replies, and (R,) the first of these each; `listed` as `Graph.listed`."""
-    values = listed.take(graph.target)
-    best = np.maximum.reduceat(values, graph.replies[:-1])
-    result = np.repeat(np.arange(best.size), np.diff(graph.replies))
-    rows = np.flatnonzero(values == best.take(result))[::-1]
-    choice = np.empty(best.size, np.intp)
-    choice[result.take(rows)] = rows  # reversed, so that the first of equals is written last
+    count = graph.weight.size
+    best, choice = np.empty(count), np.empty(count, np.uint32)
+    for low in range(0, count, RESULTS_AT_ONCE):
+        part = slice(low, min(low + RESULTS_AT_ONCE, count))
+        replies = graph.replies[part.start : part.stop + 1]
+        values = listed.take(graph.target[replies[0] : replies[-1]])
+        starts = replies[:-1] - replies[0]
+        best[part] = np.maximum.reduceat(values, starts)
+        rows = np.flatnonzero(values == np.repeat(best[part], np.diff(replies)))
+        choice[part] = rows.take(np.searchsorted(rows, starts)) + replies[0]
     return best, choice
 
 
@@ -84,7 +84,7 @@ def policy_of(agent: Agent, graph: Graph) -> Policy:
         shares = np.concatenate([agent.shares(after) for _, _, after in graph.decisions()])
         columns = np.arange(shares.size, dtype=np.int32)
         return sparse.csr_array((shares, columns, graph.replies), shape=(graph.weight.size, shares.size))
-    choice = np.empty(graph.weight.size, np.intp)
+    choice = np.empty(graph.weight.size, np.uint32)
     judged = _judged(agent, graph)
     for results, replies, after in graph.decisions():
         if judged is not None:
@@ -96,7 +96,7 @@ def policy_of(agent: Agent, graph: Graph) -> Policy:
             if (rows != agent.choose(after, ~noise)).any():
                 raise AgentError(f"agent {agent.spec!r}: plays by chance and does not say with which shares")
         choice[results] = rows + replies.start
-    return pure(choice, graph)
+    return choice
 
 
 def _judged(agent: Agent, graph: Graph) -> tuple[Values, ...] | None:
@@ -139,12 +139,28 @@ class Mover:
     there: sparse.csr_array  # (S, 2 S + K)
 
 
-def mover(policy: Policy, graph: Graph) -> Mover:
-    """The map of a policy."""
+def replied(policy: Policy, results: slice, graph: Graph) -> sparse.csr_array:
+    """(R', 2 S + K) where a policy goes after some of the results of dice."""
     size = 2 * graph.size + graph.rules.payoffs.size
-    rows = graph.target.take(policy.indices)
-    replies = sparse.csr_array((policy.data, rows, policy.indptr), shape=(policy.shape[0], size))
-    return Mover(graph.dice(turned=False) @ replies, graph.dice(turned=True) @ replies)
+    if isinstance(policy, np.ndarray):
+        rows, starts = policy[results], np.arange(results.stop - results.start + 1)
+        shares = np.ones(rows.size)
+    else:
+        part = policy[results]
+        rows, starts, shares = part.indices, part.indptr, part.data
+    return sparse.csr_array((shares, graph.target.take(rows), starts), shape=(starts.size - 1, size))
+
+
+def mover(policy: Policy, graph: Graph) -> Mover:
+    """The maps of a policy."""
+    parts: tuple[list[sparse.csr_array], list[sparse.csr_array]] = ([], [])
+    for low in range(0, graph.size, MAPPED_AT_ONCE):
+        results = graph.results[low : min(low + MAPPED_AT_ONCE, graph.size) + 1]
+        replies = replied(policy, slice(int(results[0]), int(results[-1])), graph)
+        for turned, part in enumerate(parts):
+            part.append(graph.dice(results, turned=bool(turned)) @ replies)
+    here, there = (sparse.vstack(part, format="csr") for part in parts)
+    return Mover(here, there)
 
 
 def between(
@@ -210,10 +226,10 @@ def solve(graph: Graph) -> Solution:
         before, change = change, float(np.abs(new - values).max())
         values = new
         if change < CLOSE:
-            return Solution(graph, values, pure(choice, graph))
+            return Solution(graph, values, choice)
         sweeps = SETTLING if change < before else 0
         if sweeps:
-            both = mover(pure(choice, graph), graph)
+            both = mover(choice, graph)
             values, _ = between(both, both, graph, values, sweeps)
     raise NoConvergence(f"{graph.rules.name}: values still change by {change} after {ROUNDS} rounds")
 
@@ -229,7 +245,7 @@ def best_response(policy: Policy, graph: Graph, guess: Values) -> tuple[Values, 
         listed = np.concatenate([own, -other, graph.rules.payoffs])
         choice = greedy(listed, graph)[1]
         before = own, other
-        own, other = between(mover(pure(choice, graph), graph), fixed, graph)
+        own, other = between(mover(choice, graph), fixed, graph)
         if max(np.abs(own - before[0]).max(), np.abs(other - before[1]).max()) < CLOSE:
             return own, other
     raise NoConvergence(f"{graph.rules.name}: the best response still changes after {ROUNDS} rounds")

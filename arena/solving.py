@@ -89,11 +89,12 @@ class Graph:
             replies = slice(int(self.replies[results.start]), int(self.replies[results.stop]))
             yield results, replies, afterstates(chances.boards, chances.pending, self.rules)
 
-    def dice(self, *, turned: bool) -> sparse.csr_array:
-        """(S, R) weights of the results in which MINE replies, or the other side."""
-        weight = np.where(self.turned == turned, self.weight, 0.0)
+    def dice(self, results: Starts, *, turned: bool) -> sparse.csr_array:
+        """(N, R') weights of the `results` (N + 1,) of N positions in which MINE replies, or the other side."""
+        part = slice(int(results[0]), int(results[-1]))
+        weight = np.where(self.turned[part] == turned, self.weight[part], 0.0)
         columns = np.arange(weight.size, dtype=np.int32)
-        matrix = sparse.csr_array((weight, columns, self.results), shape=(self.size, weight.size), copy=True)
+        matrix = sparse.csr_array((weight, columns, results - results[0]), shape=(results.size - 1, weight.size))
         matrix.eliminate_zeros()
         return matrix
 

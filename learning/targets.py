@@ -13,7 +13,7 @@ from engine.slots import Boards, Codes
 
 Values = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
-POSITIONS_AT_ONCE = 256  # a slice whose replies to every roll fit into the memory
+ROLLS_AT_ONCE = 9216  # a slice whose replies fit into the memory
 
 
 def one_hot(outcome: npt.NDArray[np.int8], outcomes: int) -> Values:
@@ -85,8 +85,9 @@ def exact_targets(agent: ValueAgent, boards: Boards, pending: Codes, rules: Rule
         (M, K) float32; every row sums to 1.
     """
     targets = np.zeros((pending.size, rules.payoffs.size), np.float32)
-    for low in range(0, pending.size, POSITIONS_AT_ONCE):
-        part = slice(low, low + POSITIONS_AT_ONCE)
+    at_once = ROLLS_AT_ONCE // rules.faces**2
+    for low in range(0, pending.size, at_once):
+        part = slice(low, low + at_once)
         chances = outcomes_of_chance(boards[part], pending[part], rules)
         replies = afterstates(chances.boards, chances.pending, rules)
         values = one_hot(replies.outcome, rules.payoffs.size)

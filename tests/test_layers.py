@@ -42,7 +42,7 @@ LAYERS = [  # a module may import from the lines above its own
     ["learning.checkpoint", "learning.growth", "learning.log"],
     ["learning.runs", "learning.watching"],
     ["arena", "arena.duel", "arena.page", "arena.solving"],
-    ["arena.bearing_off", "arena.exact", "arena.parts"],
+    ["arena.bearing_off", "arena.exact", "arena.parts", "arena.whole"],
     ["arena.report"],
     ["arena.show"],
     ["arena.commands"],
