@@ -14,10 +14,11 @@ from scipy import sparse
 
 from agents.base import Agent, AgentError, Mixed
 from agents.lookahead import LookaheadAgent
-from agents.value import ValueAgent
+from agents.simple import pips
+from agents.value import EVEN, ValueAgent
 from arena.solving import POSITIONS_AT_ONCE, Graph, Values
 from engine.decisions import Afterstates
-from engine.slots import Rows
+from engine.slots import MINE, OFF, THEIRS, Rows
 
 CLOSE = 1e-11  # a step of iteration that changes no value by more, in points, is the last
 DIGITS = 9  # of points a game that iteration can tell
@@ -59,17 +60,31 @@ class Exactness:
 # -- policies ----------------------------------------------------------------------------------------------
 
 
-def greedy(listed: Values, graph: Graph) -> tuple[Values, npt.NDArray[np.uint32]]:
-    """(R,) values of the best replies, and (R,) the first of these each; `listed` as `Graph.listed`."""
+def greedy(
+    listed: Values, graph: Graph, ranks: Values | None = None, even: float = 0.0
+) -> tuple[Values, npt.NDArray[np.uint32]]:
+    """(R,) values of the best replies, and (R,) the one of these that is taken each.
+
+    Args:
+        listed: as `Graph.listed`.
+        graph: of the game.
+        ranks: (2 S + K,) in the same order; of equal replies the one with the lowest is taken, then the first.
+        even: replies are equal that are no more than this below the best.
+    """
     count = graph.weight.size
     best, choice = np.empty(count), np.empty(count, np.uint32)
     for low in range(0, count, RESULTS_AT_ONCE):
         part = slice(low, min(low + RESULTS_AT_ONCE, count))
         replies = graph.replies[part.start : part.stop + 1]
-        values = listed.take(graph.target[replies[0] : replies[-1]])
-        starts = replies[:-1] - replies[0]
+        starts, counts = replies[:-1] - replies[0], np.diff(replies)
+        target = graph.target[replies[0] : replies[-1]]
+        values = listed.take(target)
         best[part] = np.maximum.reduceat(values, starts)
-        rows = np.flatnonzero(values == np.repeat(best[part], np.diff(replies)))
+        is_best = values >= np.repeat(best[part] - even, counts)
+        if ranks is not None:
+            order = np.where(is_best, ranks.take(target), np.inf)
+            is_best = order == np.repeat(np.minimum.reduceat(order, starts), counts)
+        rows = np.flatnonzero(is_best)
         choice[part] = rows.take(np.searchsorted(rows, starts)) + replies[0]
     return best, choice
 
@@ -84,12 +99,13 @@ def policy_of(agent: Agent, graph: Graph) -> Policy:
         shares = np.concatenate([agent.shares(after) for _, _, after in graph.decisions()])
         columns = np.arange(shares.size, dtype=np.int32)
         return sparse.csr_array((shares, columns, graph.replies), shape=(graph.weight.size, shares.size))
+    if type(agent) is ValueAgent and not agent.noise:
+        return greedy(graph.listed(state_values(agent, graph)), graph, ranks(graph), EVEN)[1]
     choice = np.empty(graph.weight.size, np.uint32)
-    judged = _judged(agent, graph)
+    judged = _ahead(agent, graph) if type(agent) is LookaheadAgent else ()
     for results, replies, after in graph.decisions():
-        if judged is not None:
-            assert isinstance(agent, ValueAgent)
-            rows = _chosen(agent, after, *(values.take(graph.target[replies]) for values in judged))
+        if type(agent) is LookaheadAgent:
+            rows = _looking_ahead(agent, after, *(values.take(graph.target[replies]) for values in judged))
         else:
             noise = np.zeros(after.decided.size, np.uint64)
             rows = agent.choose(after, noise)
@@ -99,20 +115,21 @@ def policy_of(agent: Agent, graph: Graph) -> Policy:
     return choice
 
 
-def _judged(agent: Agent, graph: Graph) -> tuple[Values, ...] | None:
-    """What a value agent makes of all replies, each position looked at once: 0-ply, and one roll ahead."""
-    if not isinstance(agent, ValueAgent) or agent.noise:
-        return None
+def ranks(graph: Graph) -> Values:
+    """(2 S + K,) the order in which `ValueAgent.best` takes equal replies: checkers off, then pips."""
+    boards, count = graph.boards, graph.rules.payoffs.size
+    mine, theirs = (pips(boards[:, side], graph.rules) - 1000.0 * boards[:, side, OFF] for side in (MINE, THEIRS))
+    return np.concatenate([mine, theirs, np.full(count, -1000.0 * graph.rules.checkers)])
+
+
+def _ahead(agent: LookaheadAgent, graph: Graph) -> tuple[Values, Values]:
+    """What an agent makes of all replies at 0-ply, and one roll ahead."""
     shallow = graph.listed(state_values(agent, graph))
-    if not isinstance(agent, LookaheadAgent):
-        return (shallow,)
     return shallow, graph.listed(graph.mean(greedy(shallow, graph)[0]))
 
 
-def _chosen(agent: ValueAgent, after: Afterstates, shallow: Values, deep: Values | None = None) -> Rows:
-    """The rows that a value agent takes, by what it makes of them."""
-    if deep is None or not isinstance(agent, LookaheadAgent):
-        return agent.best(shallow, after)
+def _looking_ahead(agent: LookaheadAgent, after: Afterstates, shallow: Values, deep: Values) -> Rows:
+    """The rows that an agent takes, by what it makes of them at 0-ply, and one roll ahead."""
     looked_at = agent.candidates(shallow, after)
     equity = np.full(shallow.size, -np.inf)
     equity[looked_at] = deep[looked_at]
@@ -232,6 +249,19 @@ def solve(graph: Graph) -> Solution:
             both = mover(choice, graph)
             values, _ = between(both, both, graph, values, sweeps)
     raise NoConvergence(f"{graph.rules.name}: values still change by {change} after {ROUNDS} rounds")
+
+
+def solved(graph: Graph, values: Values) -> Solution:
+    """A game whose values are known already, as `solve` gave them.
+
+    Raises:
+        NoConvergence: they are not the values of this game.
+    """
+    best, choice = greedy(graph.listed(values), graph)
+    change = float(np.abs(graph.mean(best) - values).max()) if values.shape == (graph.size,) else np.inf
+    if not change < 100 * CLOSE:
+        raise NoConvergence(f"{graph.rules.name}: the kept values are not those of this game; they change by {change}")
+    return Solution(graph, values, choice)
 
 
 def best_response(policy: Policy, graph: Graph, guess: Values) -> tuple[Values, Values]:

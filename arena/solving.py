@@ -129,6 +129,11 @@ class Found:
         self.keys = np.insert(self.keys, at.take(unknown), keys.take(unknown))
         return unknown
 
+    def knows(self, keys: Keys) -> bool:
+        """Are all of these positions known?"""
+        at = np.searchsorted(self.keys, keys)
+        return bool((self.keys.take(at, mode="clip") == keys).all())
+
     def find(self, keys: Keys) -> npt.NDArray[np.int32]:
         """The numbers of known positions."""
         return self.numbers.take(np.searchsorted(self.keys, keys))

@@ -40,7 +40,8 @@ def all_positions(rules: Ruleset) -> tuple[Boards, Codes]:
     """
     q = queues_of(rules)
     waits = [queue for queue in q.items if isinstance(queue[0], str)]
-    if waits != [("first",), ("roll",)] or rules.memory or rules.contact.fate == "pinned":
+    is_simple = waits == [("first",), ("roll",)] and not rules.turn.is_long and not rules.memory
+    if not is_simple or rules.contact.fate == "pinned":
         raise NotListed(f"{rules.name}: more can be pending or remembered than a roll, so positions cannot be listed")
     slots = [
         OFF,
@@ -78,7 +79,8 @@ def make_graph(rules: Ruleset, folder: Path, workers: int = 1, progress: bool = 
     """
     size = len(all_positions(rules)[1])
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "card.json").unlink(missing_ok=True)
+    for name in ("card.json", "values.npy"):  # nothing of an older game is taken for this one's
+        (folder / name).unlink(missing_ok=True)
     step = POSITIONS_AT_ONCE * SLICES_AT_ONCE
     parts = [(rules.name, dict(rules.house), folder, low, min(low + step, size)) for low in range(0, size, step)]
     outputs = {name: (folder / name).open("wb") for name in FILES}
@@ -115,6 +117,7 @@ def write_part(part: tuple[str, dict[str, str], Path, int, int]) -> Path:
     for begin in range(low, high, POSITIONS_AT_ONCE):
         slots = slice(begin, min(begin + POSITIONS_AT_ONCE, high))
         layer, _, _ = explored(boards[slots], pending[slots], rules)
+        assert found.knows(layer.keys), "a position was not listed"
         target = layer.target(found, pending.size)
         columns: list[npt.NDArray[Any]] = [target, layer.weight, layer.turned, layer.replies, layer.results]
         for (name, dtype), column in zip(FILES.items(), columns, strict=True):

@@ -17,7 +17,10 @@ import numpy.typing as npt
 import pytest
 
 from agents.base import Choice
+from agents.lookahead import LookaheadAgent
+from agents.network import ValueNet
 from agents.registry import make_agent
+from agents.value import ValueAgent
 from arena.duel import duel
 from arena.exact import Solution, best_response, measure, outcome_shares, policy_of, solve
 from arena.parts import decided
@@ -100,6 +103,20 @@ def test_games_played_out_show_the_same_regret_and_exploitability(spec: str) -> 
         assert abs(games.ppg - points) < 4 * error
 
 
+@pytest.mark.parametrize("name", ["backgammon", "plakoto", "european_acey_deucey"])
+def test_the_policy_of_a_net_leads_where_its_choices_do(name: str) -> None:
+    graph = tiny(name).graph
+    for agent in (
+        ValueAgent(ValueNet(graph.rules, (8,)), graph.rules, "net"),
+        LookaheadAgent(ValueNet(graph.rules, (8,)), graph.rules, "net", keep=2),
+    ):
+        policy = policy_of(agent, graph)
+        for results, replies, after in graph.decisions():
+            rows = agent.choose(after, np.zeros(after.decided.size, np.uint64))
+            reached, chosen = graph.target[policy[results]], graph.target[rows + replies.start]
+            assert np.array_equal(reached, chosen)  # ends that pay the same are one target
+
+
 # -- another program ---------------------------------------------------------------------------------------
 
 
@@ -128,7 +145,8 @@ def all_positions(rules: Ruleset) -> tuple[Boards, Codes]:
     return boards, np.full(len(boards), queues_of(rules).code(("roll",)), np.int8)
 
 
-def agrees_with_makehyper(checkers: int, folder: Path) -> int:
+def against_makehyper(checkers: int, folder: Path) -> tuple[int, int]:
+    """How many positions there are, and in how many a probability differs by 1e-4; no equity may."""
     assert MAKEHYPER is not None
     file = folder / "hyper.bd"
     subprocess.run([MAKEHYPER, "-n", "-c", str(checkers), "-f", str(file)], capture_output=True, check=True)
@@ -141,19 +159,23 @@ def agrees_with_makehyper(checkers: int, folder: Path) -> int:
     ours = np.cumsum(shares, axis=1)[:, [2, 1, 0]], np.cumsum(shares[:, ::-1], axis=1)[:, [1, 0]]
     index = np.array([[gnubg_index(side, checkers) for side in board] for board in boards])
     found = theirs[index[:, 0] * round(len(theirs) ** 0.5) + index[:, 1]]
-    assert np.abs(np.concatenate(ours, axis=1) - found).max() < 1e-4
-    return len(boards)
+    is_other = (np.abs(np.concatenate(ours, axis=1) - found) >= 1e-4).any(axis=1)
+    equity = found @ [2, 1, 1, -1, -1] - 1
+    assert np.abs(equity - solution.values[solution.graph.find(boards, pending)]).max() < 1e-5
+    return len(boards), int(is_other.sum())
 
 
 @pytest.mark.skipif(MAKEHYPER is None, reason="gnubg's makehyper is not installed")
 def test_every_position_with_one_checker_a_side_is_worth_what_another_program_says(tmp_path: Path) -> None:
-    assert agrees_with_makehyper(1, tmp_path) == 601
+    assert against_makehyper(1, tmp_path) == (601, 0)
 
 
 @pytest.mark.full
 @pytest.mark.skipif(MAKEHYPER is None, reason="gnubg's makehyper is not installed")
 def test_every_position_with_two_checkers_a_side_is_worth_what_another_program_says(tmp_path: Path) -> None:
-    agrees_with_makehyper(2, tmp_path)
+    positions, others = against_makehyper(2, tmp_path)  # plays of equal equity but other outcomes lead to the others
+    assert positions == 106_552
+    assert others < 0.02 * positions
 
 
 # -- the rulebook ------------------------------------------------------------------------------------------
@@ -234,3 +256,22 @@ def test_a_game_that_is_too_large_is_refused_at_once() -> None:
 
 def test_only_one_agent_is_measured() -> None:
     refused(run("-m", "arena", "exact", "irish", "pips", "random", "rules.checkers=2"), "one AGENT")
+
+
+def test_a_kept_game_is_the_same_game_and_another_one_is_refused(tmp_path: Path) -> None:
+    words = ("-m", "arena", "exact", "backgammon", "pips", "rules.points=8", "rules.checkers=2", "--json", "-")
+    direct = json.loads(run(*words).stdout)
+    for _ in range(2):  # made, and found
+        again = json.loads(run(*words, "--keep", str(tmp_path / "game")).stdout)
+        assert again["exploitability"] == pytest.approx(direct["exploitability"], abs=1e-9)
+        assert again["positions"] >= direct["positions"]
+    other = [word.replace("checkers=2", "checkers=1") for word in words]
+    refused(run(*other, "--keep", str(tmp_path / "game")), "holds no graph")
+    values = tmp_path / "game" / "values.npy"
+    np.save(values, np.zeros_like(np.load(values)))
+    refused(run(*words, "--keep", str(tmp_path / "game")), "remove it")
+
+
+def test_games_that_remember_more_than_the_board_cannot_be_kept(tmp_path: Path) -> None:
+    done = run("-m", "arena", "exact", "gioul", "pips", "rules.checkers=1", "--keep", str(tmp_path / "game"))
+    refused(done, "cannot be listed")

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from dataclasses import asdict
+from pathlib import Path
 
+import numpy as np
 from rich import box
 from rich.table import Table
 
 from agents.registry import make_agent, usages
 from agents.value import ValueAgent
-from arena.exact import Exactness, Solution, measure, policy_of, solve, state_values
+from arena.exact import Exactness, NoConvergence, Solution, measure, policy_of, solve, solved, state_values
 from arena.page import Findings, table, text
 from arena.parts import decided
 from arena.solving import graph_of
+from arena.whole import make_graph, open_graph
 from cli import apart
 from engine.ruleset import InputError, Ruleset
 from engine.variants import find_ruleset
@@ -34,6 +38,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("variant", help="a game that `python -m engine list` prints")
     parser.add_argument("agent", nargs="+", metavar="AGENT", help="one agent, and house rules such as "
                         "rules.checkers=2, or rules.points=8 rules.checkers=4")  # fmt: skip
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the game and its solution there, and go on "
+                        "from what is there; also for games of millions of positions")  # fmt: skip
     parser.add_argument("--parts", action="store_true", help="count how often each rule of the game decides something")
 
 
@@ -49,7 +55,7 @@ def find(args: argparse.Namespace) -> Findings:
     rules = find_ruleset(args.variant, house)
     agent = None if words[0] == OPTIMAL else make_agent(words[0], rules)
     began = time.monotonic()
-    solution = solve(graph_of(rules, progress=True))
+    solution = kept(rules, args.keep) if args.keep is not None else solve(graph_of(rules, progress=True))
     graph = solution.graph
     policy = solution.policy if agent is None else policy_of(agent, graph)
     judged = state_values(agent, graph) if isinstance(agent, ValueAgent) else None
@@ -66,6 +72,25 @@ def find(args: argparse.Namespace) -> Findings:
         "decided": counts,
     }
     return told(record, found, solution, counts)
+
+
+def kept(rules: Ruleset, folder: Path) -> Solution:
+    """The solution in a folder, or a new one, kept there.
+
+    Raises:
+        InputError: the folder holds another game, or the positions of this one cannot be listed.
+    """
+    is_there = (folder / "card.json").exists()
+    graph = open_graph(folder, rules) if is_there else make_graph(rules, folder, os.cpu_count() or 1, progress=True)
+    file = folder / "values.npy"
+    if is_there and file.exists():
+        try:
+            return solved(graph, np.load(file, allow_pickle=False))
+        except (NoConvergence, OSError, ValueError, EOFError) as error:
+            raise InputError(f"{file}: cannot be used ({error}); remove it to solve the game anew") from None
+    solution = solve(graph)
+    np.save(file, solution.values)
+    return solution
 
 
 def told(record: dict[str, object], found: Exactness, solution: Solution, counts: dict[str, int] | None) -> Findings:
