@@ -79,6 +79,13 @@ def test_the_solvers_own_policy_loses_nothing_to_anybody() -> None:
     assert (found.value_rms, found.value_worst, found.regret, found.exploitability) == (0, 0, 0, 0)
 
 
+@pytest.mark.parametrize("name", ["backgammon", "plakoto", "kotra", "irish"])
+def test_a_game_is_worth_nothing_before_it_is_settled_who_begins(name: str) -> None:
+    values = tiny(name).values
+    assert values[0] == pytest.approx(0, abs=1e-9)
+    assert np.abs(values).max() > 0.5
+
+
 @pytest.mark.parametrize("name", ["backgammon", "plakoto", "european_acey_deucey", "irish"])
 def test_nobody_is_exploited_for_less_than_perfect_play_wins(name: str) -> None:
     solution = tiny(name)
