@@ -49,6 +49,14 @@ class Appraiser(Protocol):
         """(M,) points per game that the chooser expects after each row; -inf where the agent has not looked."""
 
 
+@runtime_checkable
+class Mixed(Protocol):
+    """What an agent that plays by chance does besides: tell with which shares."""
+
+    def shares(self, after: Afterstates) -> Scores:
+        """(M,) probability of each row; those of a decision sum to 1."""
+
+
 def least(scores: Scores, after: Afterstates) -> Choice:
     """The first row with the lowest score of each game; scores (M,) must be exact, not rounded floats."""
     best = np.minimum.reduceat(scores, after.start[:-1])

@@ -2,8 +2,9 @@
 for a value function.
 
 `ply=1` looks one roll ahead, at the best `keep=8` plays of a decision (see `agents.lookahead`); `ply=0`,
-the default, takes what the value function likes best. `foreign:` before such a spec reads a value
-function of other rules (see `agents.foreign`). Modules are imported when used.
+the default, takes what the value function likes best. `bearoff=FILE` looks up the end (see
+`agents.bearoff`). `foreign:` before such a spec reads a value function of other rules (see
+`agents.foreign`). Modules are imported when used.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from agents.base import Agent, AgentError
+from agents.bearoff import WithBearoff, load_bearoff
 from agents.foreign import ForeignEvaluator
 from agents.lookahead import KEEP, LookaheadAgent
 from agents.value import Evaluator, ValueAgent
@@ -37,6 +39,7 @@ READERS = {  # read from a path, for whatever rules it names
     "policy": "agents.policy:read_policy",
 }
 FOREIGN = "foreign"  # before the spec of a value function: its rules may be others
+BEAROFF = "bearoff="  # the one option that is no number
 OPTIONS = {"ply": (range(2), "0 or 1"), "keep": (range(1, 1001), "a number from 1 to 1000")}
 
 
@@ -68,8 +71,13 @@ def make_agent(spec: str, rules: Ruleset) -> Agent:
     if name not in EVALUATORS or not path:
         wanted = f"{name}:PATH[,KEY=VALUE...]" if name in EVALUATORS else name
         raise AgentError(f"agent {spec!r}: must be {foreign_usage() if is_foreign else wanted}")
-    options = options_of(settings, spec)
+    tables = [setting.removeprefix(BEAROFF) for setting in settings if setting.startswith(BEAROFF)]
+    if len(tables) > 1:
+        raise AgentError(f"agent {spec!r}: bearoff is set twice")
+    options = options_of([setting for setting in settings if not setting.startswith(BEAROFF)], spec)
     evaluator = foreign(name, path, rules) if is_foreign else loaded(name, path, rules)
+    if tables:
+        evaluator = WithBearoff(evaluator, load_bearoff(tables[0], rules))
     if options.get("ply", 0) == 0:
         return ValueAgent(evaluator, rules, spec)
     return LookaheadAgent(evaluator, rules, spec, options.get("keep", KEEP))

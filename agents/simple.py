@@ -27,6 +27,10 @@ class Random:
         """(N,) rows, drawn from `noise`."""
         return after.start[:-1] + below(noise, after.counts.astype(np.uint64))
 
+    def shares(self, after: Afterstates) -> Scores:
+        """(M,) the same for every row of a decision."""
+        return np.repeat(1 / after.counts, after.counts)
+
 
 @dataclass(frozen=True)
 class Pips:

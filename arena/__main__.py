@@ -16,10 +16,12 @@ from engine.ruleset import InputError
 
 COMMANDS = {  # name -> what it measures; the module is `arena.commands.NAME`
     "rate": "ratings of a field, and the learning curve of runs",
+    "exact": "a small game solved: errors of values, regret, exploitability, what each rule decides",
     "lookahead": "what a policy's 0-ply choice loses against 1-ply and against rollouts",
     "cross": "every policy in every game it can read, against the game's own",
     "openings": "the best play of every first roll",
     "luck": "is luck measured right? three checks on an agent against itself",
+    "bearoff": "makes a table of exact values for bearing off",
 }
 
 

@@ -410,6 +410,28 @@ VARIANTS: tuple[Ruleset, ...] = (
     KOTRA,
 )
 
+# -- games small enough to be solved exactly: house rules of two sizes -------------------------------------------
+
+TWO_CHECKERS = {"checkers": "2"}
+SMALL_BOARD = {"points": "8", "checkers": "4"}  # home has two points: four checkers close it, two in a row are a wall
+SMALL_SETUP = {"setup": "8:2 3:2"}  # for games that begin on several points
+SMALL_EXTRA = {"moultezim": {"opp_start_limit": "1"}}  # the limit of the big board could not be reached
+
+
+def small_games(name: str) -> dict[str, Ruleset]:
+    """Two games of a variant that `python -m arena exact` solves in seconds.
+
+    `two`: two checkers on its own board. `board`: four on a board of eight points, on which every
+    rule of the variant comes up.
+
+    Args:
+        name: as in `find_ruleset`.
+    """
+    rules = find_ruleset(name)
+    board = SMALL_BOARD | (SMALL_SETUP if isinstance(rules.setup, tuple) else {}) | SMALL_EXTRA.get(rules.name, {})
+    return {"two": apply(rules, TWO_CHECKERS), "board": apply(rules, board)}
+
+
 UNDOCUMENTED = {
     "sixey_acey": "no page gives rules under this name; the nearest by name, Sice-Ace, has no decisions, "
     "and of the documented games acey_deucey and european_acey_deucey come closest",

@@ -88,7 +88,9 @@ class SelfPlay(Section):
 
     batch: int = Field(2000, ge=1, le=65_536, description="games at once")
     plies: int = Field(8, ge=1, description="decisions in each game before the net learns from them")
-    noise: float = Field(0.0, ge=0, description="standard deviation added to equities while choosing, in points")
+    noise: Amount = Field(
+        0.0, description="standard deviation added to equities while choosing, in points; may be a schedule"
+    )
 
 
 class Td(Section):
@@ -100,6 +102,10 @@ class Td(Section):
         alias="lambda",
         description="weight of longer returns, 0 (one decision) to 1 (outcome only)",
     )
+    exact: Share = Field(
+        0.0, description="share of positions whose target is the mean over all rolls of the best reply's values"
+    )
+    bearoff: str = Field("", description="a table of `python -m arena bearoff`: exact values where both bear off")
     gammon_weight: Amount = Field(1.0, description="weight, while choosing, of what a win pays beyond the least")
 
 

@@ -11,13 +11,14 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from agents.bearoff import WithBearoff, load_bearoff
 from agents.network import ValueNet
-from agents.value import ValueAgent
+from agents.value import Evaluator, ValueAgent
 from engine.ruleset import Ruleset
 from learning.config import Config, Run, at
 from learning.ranks import Ranks
 from learning.selfplay import Trajectory
-from learning.targets import Values, lambda_targets, one_hot
+from learning.targets import Values, exact_targets, lambda_targets, one_hot
 
 
 class NotFiniteError(Exception):
@@ -54,6 +55,8 @@ class Learner:
         torch.manual_seed(config.seed)
         self.rules, self.config, self.device = rules, config, device
         self.net = ValueNet(rules, tuple(config.net.hidden)).to(device)
+        self.bearoff = load_bearoff(config.td.bearoff, rules) if config.td.bearoff else None
+        self.evaluator: Evaluator = self.net if self.bearoff is None else WithBearoff(self.net, self.bearoff)
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=1.0)
         self.generator = np.random.default_rng(config.seed)
         self.counters = Counters()
@@ -70,16 +73,27 @@ class Learner:
     def agent(self) -> ValueAgent:
         """The net as a player that explores as the config says."""
         weight = self.scheduled(self.config.td.gammon_weight)
-        return ValueAgent(self.net, self.rules, "self", self.config.selfplay.noise, weight)
+        noise = self.scheduled(self.config.selfplay.noise)
+        return ValueAgent(self.evaluator, self.rules, "self", noise, weight)
 
     def targets(self, trajectory: Trajectory) -> Values:
         """(T, N, K) float32: what the positions of a trajectory should have predicted."""
         decisions, games = trajectory.outcome.shape
         flat = (decisions + 1) * games
         boards = trajectory.boards.reshape(flat, *trajectory.boards.shape[2:])
-        values = self.net.values(boards, trajectory.pending.reshape(flat)).reshape(decisions + 1, games, -1)
+        pending = trajectory.pending.reshape(flat)
+        values = self.evaluator.values(boards, pending).reshape(decisions + 1, games, -1)
+        known = None if self.bearoff is None else self.bearoff.known(boards, pending).reshape(decisions + 1, games)
         outcomes = one_hot(trajectory.outcome, self.rules.payoffs.size)
-        return lambda_targets(values, outcomes, trajectory.passed, self.scheduled(self.config.td.lambda_))
+        lambda_ = self.scheduled(self.config.td.lambda_)
+        targets = lambda_targets(values, outcomes, trajectory.passed, lambda_, known)
+        exact = round(self.scheduled(self.config.td.exact) * trajectory.outcome.size)
+        if exact:
+            rows = self.generator.permutation(trajectory.outcome.size)[:exact]
+            agent = ValueAgent(self.evaluator, self.rules, "self")
+            flat_targets = targets.reshape(trajectory.outcome.size, -1)
+            flat_targets[rows] = exact_targets(agent, boards.take(rows, axis=0), pending.take(rows), self.rules)
+        return targets
 
     def update(self, trajectory: Trajectory, targets: Values, ranks: Ranks | None = None) -> float:
         """Learn from a trajectory; the mean loss, cross-entropy in nats.

@@ -1,0 +1,306 @@
+"""A game solved exactly, and what a policy loses against perfect play and against the best answer to itself.
+
+A game that went on for ever would score 0: values are the limit of games that are cut later and later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from agents.base import Agent, AgentError, Mixed, candidates
+from agents.lookahead import LookaheadAgent
+from agents.simple import pips
+from agents.value import EVEN, ValueAgent
+from arena.solving import POSITIONS_AT_ONCE, Graph, Values
+from engine.decisions import Afterstates
+from engine.slots import MINE, OFF, THEIRS, Rows
+
+CLOSE = 1e-11  # a step of iteration that changes no value by more, in points, is the last
+DIGITS = 9  # of points a game that iteration can tell
+ROUNDS = 1000
+RESULTS_AT_ONCE = 4_000_000  # a slice whose replies fit into the memory
+MAPPED_AT_ONCE = 200_000  # positions
+SETTLING = 30  # sweeps with fixed replies after each choice of the best
+SWEEPS = 100_000
+Policy = Any  # (R,) the reply to each result of dice; or their shares, a sparse.csr_array (R, M): scipy tells no types
+
+
+class NoConvergence(Exception):
+    """The values of a game do not settle: our own bug."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A solved game: what every position is worth for MINE between perfect sides, and how they play."""
+
+    graph: Graph
+    values: Values  # (S,)
+    policy: Policy
+
+
+@dataclass(frozen=True)
+class Exactness:
+    """How far an agent is from perfect play, all in points a game; errors are None where it has no values.
+
+    `regret`: what it loses against an optimal opponent, beyond what an optimal side would.
+    `exploitability`: what the best opponent there can be wins from it. Both are means over the seats.
+    """
+
+    value_rms: float | None
+    value_worst: float | None
+    regret: float
+    exploitability: float
+
+
+# -- policies ----------------------------------------------------------------------------------------------
+
+
+def greedy(
+    listed: Values, graph: Graph, ranks: Values | None = None, even: float = 0.0
+) -> tuple[Values, npt.NDArray[np.uint32]]:
+    """(R,) values of the best replies, and (R,) the one of these that is taken each.
+
+    Args:
+        listed: as `Graph.listed`.
+        graph: of the game.
+        ranks: (2 S + K,) in the same order; of equal replies the one with the lowest is taken, then the first.
+        even: replies are equal that are no more than this below the best.
+    """
+    count = graph.weight.size
+    best, choice = np.empty(count), np.empty(count, np.uint32)
+    for low in range(0, count, RESULTS_AT_ONCE):
+        part = slice(low, min(low + RESULTS_AT_ONCE, count))
+        replies = graph.replies[part.start : part.stop + 1]
+        starts, counts = replies[:-1] - replies[0], np.diff(replies)
+        target = graph.target[replies[0] : replies[-1]]
+        values = listed.take(target)
+        best[part] = np.maximum.reduceat(values, starts)
+        is_best = values >= np.repeat(best[part] - even, counts)
+        if ranks is not None:
+            order = np.where(is_best, ranks.take(target), np.inf)
+            is_best = order == np.repeat(np.minimum.reduceat(order, starts), counts)
+        rows = np.flatnonzero(is_best)
+        choice[part] = rows.take(np.searchsorted(rows, starts)) + replies[0]
+    return best, choice
+
+
+def policy_of(agent: Agent, graph: Graph) -> Policy:
+    """What an agent does in every decision of a game.
+
+    Raises:
+        AgentError: it plays by chance and does not say with which shares.
+    """
+    if isinstance(agent, Mixed):
+        shares = np.concatenate([agent.shares(after) for _, _, after in graph.decisions()])
+        columns = np.arange(shares.size, dtype=np.int32)
+        return sparse.csr_array((shares, columns, graph.replies), shape=(graph.weight.size, shares.size))
+    if type(agent) is ValueAgent and not agent.noise:
+        return greedy(graph.listed(state_values(agent, graph)), graph, ranks(graph), EVEN)[1]
+    choice = np.empty(graph.weight.size, np.uint32)
+    judged = _ahead(agent, graph) if type(agent) is LookaheadAgent else ()
+    for results, replies, after in graph.decisions():
+        if type(agent) is LookaheadAgent:
+            rows = _looking_ahead(agent, after, *(values.take(graph.target[replies]) for values in judged))
+        else:
+            noise = np.zeros(after.decided.size, np.uint64)
+            rows = agent.choose(after, noise)
+            if (rows != agent.choose(after, ~noise)).any():
+                raise AgentError(f"agent {agent.spec!r}: plays by chance and does not say with which shares")
+        choice[results] = rows + replies.start
+    return choice
+
+
+def ranks(graph: Graph) -> Values:
+    """(2 S + K,) the order in which `ValueAgent.best` takes equal replies: checkers off, then pips."""
+    boards, count = graph.boards, graph.rules.payoffs.size
+    mine, theirs = (pips(boards[:, side], graph.rules) - 1000.0 * boards[:, side, OFF] for side in (MINE, THEIRS))
+    return np.concatenate([mine, theirs, np.full(count, -1000.0 * graph.rules.checkers)])
+
+
+def _ahead(agent: LookaheadAgent, graph: Graph) -> tuple[Values, Values]:
+    """What an agent makes of all replies at 0-ply, and one roll ahead."""
+    shallow = graph.listed(state_values(agent, graph))
+    return shallow, graph.listed(graph.mean(greedy(shallow, graph)[0]))
+
+
+def _looking_ahead(agent: LookaheadAgent, after: Afterstates, shallow: Values, deep: Values) -> Rows:
+    """The rows that an agent takes, by what it makes of them at 0-ply, and one roll ahead."""
+    looked_at = candidates(shallow, after, agent.keep, agent.within)
+    equity = np.full(shallow.size, -np.inf)
+    equity[looked_at] = deep[looked_at]
+    return agent.best(equity, after)
+
+
+def state_values(agent: ValueAgent, graph: Graph) -> Values:
+    """(S,) what a value function thinks of every position, for MINE."""
+    values = np.empty(graph.size)
+    for low in range(0, graph.size, POSITIONS_AT_ONCE):
+        part = slice(low, low + POSITIONS_AT_ONCE)
+        values[part] = agent.evaluator.values(graph.boards[part], graph.pending[part]) @ agent.payoffs
+    return values
+
+
+# -- values ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Mover:
+    """A policy as linear maps of listed values: what is expected where MINE replies, and where the other side does."""
+
+    here: sparse.csr_array  # (S, 2 S + K)
+    there: sparse.csr_array  # (S, 2 S + K)
+
+
+def replied(policy: Policy, results: slice, graph: Graph) -> sparse.csr_array:
+    """(R', 2 S + K) where a policy goes after some of the results of dice."""
+    size = 2 * graph.size + graph.rules.payoffs.size
+    if isinstance(policy, np.ndarray):
+        rows, starts = policy[results], np.arange(results.stop - results.start + 1)
+        shares = np.ones(rows.size)
+    else:
+        part = policy[results]
+        rows, starts, shares = part.indices, part.indptr, part.data
+    return sparse.csr_array((shares, graph.target.take(rows), starts), shape=(starts.size - 1, size))
+
+
+def mover(policy: Policy, graph: Graph) -> Mover:
+    """The maps of a policy."""
+    parts: tuple[list[sparse.csr_array], list[sparse.csr_array]] = ([], [])
+    for low in range(0, graph.size, MAPPED_AT_ONCE):
+        results = graph.results[low : min(low + MAPPED_AT_ONCE, graph.size) + 1]
+        replies = replied(policy, slice(int(results[0]), int(results[-1])), graph)
+        for turned, part in enumerate(parts):
+            part.append(graph.dice(results, turned=bool(turned)) @ replies)
+    here, there = (sparse.vstack(part, format="csr") for part in parts)
+    return Mover(here, there)
+
+
+def between(
+    first: Mover, second: Mover, graph: Graph, begin: Values | None = None, sweeps: int = SWEEPS
+) -> tuple[Values, Values]:
+    """(S,) values for MINE where it is the first side, and where it is the second, both with fixed policies.
+
+    Args:
+        first: policy of one side.
+        second: policy of the other.
+        graph: of the game.
+        begin: (S,) values to start from; zeros where None, so that endless play is worth nothing.
+        sweeps: the most that are made.
+
+    Raises:
+        NoConvergence: they do not settle, and `sweeps` was not set.
+    """
+    own = other = np.zeros(graph.size) if begin is None else begin
+    for _ in range(sweeps):
+        payoffs = graph.rules.payoffs
+        first_list = np.concatenate([own, -other, payoffs])
+        second_list = np.concatenate([other, -own, payoffs])
+        new_own = first.here @ first_list - second.there @ second_list
+        new_other = second.here @ second_list - first.there @ first_list
+        change = max(np.abs(new_own - own).max(), np.abs(new_other - other).max())
+        own, other = new_own, new_other
+        if change < CLOSE / 10:
+            return own, other
+    if sweeps == SWEEPS:
+        raise NoConvergence(f"{graph.rules.name}: values still change by {change} after {sweeps} sweeps")
+    return own, other
+
+
+def outcome_shares(policy: Policy, graph: Graph) -> npt.NDArray[np.float64]:
+    """(S, K) how often each outcome comes, for MINE, when both sides play a policy.
+
+    Raises:
+        NoConvergence: they do not settle.
+    """
+    both, count = mover(policy, graph), graph.rules.payoffs.size
+    shares: npt.NDArray[np.float64] = np.zeros((graph.size, count))
+    for _ in range(SWEEPS):
+        listed = np.concatenate([shares, shares[:, ::-1], np.eye(count)])
+        new: npt.NDArray[np.float64] = both.here @ listed + (both.there @ listed)[:, ::-1]
+        change = float(np.abs(new - shares).max())
+        shares = new
+        if change < CLOSE:
+            return shares
+    raise NoConvergence(f"{graph.rules.name}: outcomes still change by {change} after {SWEEPS} sweeps")
+
+
+def solve(graph: Graph) -> Solution:
+    """Perfect play of both sides: the best replies to the values they lead to.
+
+    Each round takes the best replies and then lets the values settle a little while both sides keep
+    to them (modified policy iteration, Puterman & Shin 1978); where a round does not come nearer, the
+    next one is a plain sweep of value iteration.
+    """
+    values, change, sweeps = np.zeros(graph.size), np.inf, SETTLING
+    for _ in range(ROUNDS):
+        best, choice = greedy(graph.listed(values), graph)
+        new = graph.mean(best)
+        before, change = change, float(np.abs(new - values).max())
+        values = new
+        if change < CLOSE:
+            return Solution(graph, values, choice)
+        sweeps = SETTLING if change < before else 0
+        if sweeps:
+            both = mover(choice, graph)
+            values, _ = between(both, both, graph, values, sweeps)
+    raise NoConvergence(f"{graph.rules.name}: values still change by {change} after {ROUNDS} rounds")
+
+
+def solved(graph: Graph, values: Values) -> Solution:
+    """A game whose values are known already, as `solve` gave them.
+
+    Raises:
+        NoConvergence: they are not the values of this game.
+    """
+    best, choice = greedy(graph.listed(values), graph)
+    change = float(np.abs(graph.mean(best) - values).max()) if values.shape == (graph.size,) else np.inf
+    if not change < 100 * CLOSE:
+        raise NoConvergence(f"{graph.rules.name}: the kept values are not those of this game; they change by {change}")
+    return Solution(graph, values, choice)
+
+
+def best_response(policy: Policy, graph: Graph, guess: Values) -> tuple[Values, Values]:
+    """(S,) values for MINE where it is the best opponent there can be of a fixed policy, and where it is the policy.
+
+    Policy iteration: the best replies to what is expected against the policy, until none is better.
+    """
+    fixed = mover(policy, graph)
+    own, other = guess, guess  # MINE is the one who answers; MINE plays the fixed policy
+    for _ in range(ROUNDS):
+        listed = np.concatenate([own, -other, graph.rules.payoffs])
+        choice = greedy(listed, graph)[1]
+        before = own, other
+        own, other = between(mover(choice, graph), fixed, graph)
+        if max(np.abs(own - before[0]).max(), np.abs(other - before[1]).max()) < CLOSE:
+            return own, other
+    raise NoConvergence(f"{graph.rules.name}: the best response still changes after {ROUNDS} rounds")
+
+
+def measure(policy: Policy, solution: Solution, judged: Values | None = None) -> Exactness:
+    """How far a policy is from perfect play.
+
+    Args:
+        policy: of the agent.
+        solution: of the game.
+        judged: (S,) what the agent thinks every position is worth for MINE, where it has an opinion.
+    """
+    graph, best = solution.graph, solution.values
+    own, other = between(mover(policy, graph), mover(solution.policy, graph), graph)
+    answer, answered = best_response(policy, graph, best)
+    error = None if judged is None else judged - best
+    return Exactness(
+        None if error is None else float(np.sqrt(np.mean(error**2))),
+        None if error is None else float(np.abs(error).max()),
+        settled(-(own[0] - other[0]) / 2),
+        settled((answer[0] - answered[0]) / 2),
+    )
+
+
+def settled(points: float) -> float:
+    """Points without the digits that iteration cannot tell."""
+    return round(float(points), DIGITS) + 0.0
