@@ -384,6 +384,9 @@ class Ruleset(Board):
     def __hash__(self) -> int:  # asked for at every lookup of a table
         return self._hash
 
+    def __getstate__(self) -> dict[str, object]:  # another process hashes words otherwise
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
     def __post_init__(self) -> None:
         if self.points % 4 or not 8 <= self.points <= 24:
             raise RulesError(f"points={self.points}: must be a multiple of four from 8 to 24")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 
 from engine import BatchGame, find_ruleset
 from engine.decisions import GAMES_AT_ONCE
 from engine.game import mix, seeds_of
+from tests.commands import process
 
 BACKGAMMON = find_ruleset("backgammon")
 HYPER = find_ruleset("hypergammon")
@@ -16,6 +19,16 @@ def rolls(game: BatchGame, count: int) -> np.ndarray:
     """(count, games): the next rolls as 0..35."""
     rows, ways = np.arange(len(game)), np.full(len(game), 36, np.uint64)
     return np.stack([game.draw(rows, ways) for _ in range(count)])
+
+
+def test_a_ruleset_from_another_process_finds_the_tables_that_are_there() -> None:
+    rules = find_ruleset("irish")
+    assert hash(rules) == hash(find_ruleset("irish"))  # and now it is known
+    code = (
+        "import pickle, sys; from engine import find_ruleset, queues_of; "
+        "rules = pickle.loads(bytes.fromhex(sys.argv[1])); print(queues_of(rules) is queues_of(find_ruleset('irish')))"
+    )
+    assert process("-c", code, pickle.dumps(rules).hex()).stdout.strip() == "True"
 
 
 def test_the_mixer_is_splitmix64() -> None:

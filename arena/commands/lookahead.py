@@ -29,8 +29,8 @@ DRAWN = 3  # of these, boards on the page
 COLUMNS = ("judge", "decisions", "millipoints a decision", "PR", "points a game and side")
 MEANING = (
     "Millipoints are thousandths of a point lost per unforced decision, as GNU Backgammon counts its error rate. "
-    "PR is 500 times the points lost per decision that is no trivial one, as eXtreme Gammon counts; trivial are "
-    f"decisions whose best and worst play differ by no more than {TRIVIAL} points at 0-ply. Both are cubeless, and the "
+    "PR is 500 times the points lost per decision that is no trivial one; trivial are decisions whose best and worst "
+    f"play differ by no more than {TRIVIAL} points at 0-ply, as Open Sage has it. Both are cubeless, and the "
     "judge is the policy itself, looking further: what it never sees, it does not count. ± is one standard error over "
     f"the decisions. Rolled out are the choice and up to {CANDIDATES - 1} rivals within {NEAR} points of the best by "
     "1-ply; the best is found by one half of the trials and its lead measured by the other."
