@@ -56,7 +56,9 @@ def draw(memory: list[tuple[float, float]], grown: float) -> Figure:
 def main() -> int:
     """Train, print the growth, write and draw it where asked; 1 if it is too large."""
     args = arguments()
-    training = trained(args.config, [f"run.minutes={args.minutes:g}", "--quiet", *args.settings], tick=1.0)
+    each_minute = f"evaluate.times={args.minutes:.0f}"  # so that by the second one all kinds of work have been done
+    settings = [f"run.minutes={args.minutes}", each_minute, "run.save_minutes=1.0", "--quiet", *args.settings]
+    training = trained(args.config, settings, tick=1.0)
     grown, counters = growth(training.memory), training.counters
     print(
         f"{counters['updates']:,} updates, {counters['games']:,} games in {training.memory[-1][0] / 60:.1f} minutes; "
