@@ -1,4 +1,4 @@
-"""Does a long run grow in memory? `python benchmarks/soak.py [CONFIG] [--minutes M]`; exit code 1 if it does."""
+"""Does a long run grow in memory? `python benchmarks/soak.py [--minutes M]`; exit code 1 if it does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ WINDOW = 60.0  # seconds whose median is the size at their end: evaluations come
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = Parser(prog="soak.py", description="Train for a long time and watch the memory of all its processes.")
-    parser.add_argument("config", nargs="?", type=Path, default=ROOT / "configs" / "backgammon.toml", metavar="CONFIG")
+    default = ROOT / "configs" / "backgammon.toml"
+    parser.add_argument("--config", type=Path, default=default, help="a TOML file (default: of backgammon)")
     parser.add_argument("settings", nargs="*", metavar="section.key=value", help="settings on top of the file")
     parser.add_argument("--minutes", type=float, default=60.0, help="of training (default %(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
