@@ -1,4 +1,4 @@
-"""Does a long run grow in memory? `python benchmarks/soak.py [CONFIG] [--minutes M]`; exit code 1 if it does."""
+"""Does a long run grow in memory? `python benchmarks/soak.py [--minutes M]`; exit code 1 if it does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ WINDOW = 60.0  # seconds whose median is the size at their end: evaluations come
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = Parser(prog="soak.py", description="Train for a long time and watch the memory of all its processes.")
-    parser.add_argument("config", nargs="?", type=Path, default=ROOT / "configs" / "backgammon.toml", metavar="CONFIG")
+    default = ROOT / "configs" / "backgammon.toml"
+    parser.add_argument("--config", type=Path, default=default, help="a TOML file (default: of backgammon)")
     parser.add_argument("settings", nargs="*", metavar="section.key=value", help="settings on top of the file")
     parser.add_argument("--minutes", type=float, default=60.0, help="of training (default %(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
@@ -56,7 +57,9 @@ def draw(memory: list[tuple[float, float]], grown: float) -> Figure:
 def main() -> int:
     """Train, print the growth, write and draw it where asked; 1 if it is too large."""
     args = arguments()
-    training = trained(args.config, [f"run.minutes={args.minutes:g}", "--quiet", *args.settings], tick=1.0)
+    each_minute = f"evaluate.times={args.minutes:.0f}"  # so that by the second one all kinds of work have been done
+    settings = [f"run.minutes={args.minutes}", each_minute, "run.save_minutes=1.0", "--quiet", *args.settings]
+    training = trained(args.config, settings, tick=1.0)
     grown, counters = growth(training.memory), training.counters
     print(
         f"{counters['updates']:,} updates, {counters['games']:,} games in {training.memory[-1][0] / 60:.1f} minutes; "

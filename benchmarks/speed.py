@@ -107,7 +107,7 @@ def batches(rules: Ruleset, record: Arrays, batch: int) -> Step:
 
 def training(name: str, ranks: int, seconds: float, seed: int, folder: Path) -> Iterator[Lap]:
     """Rounds of one training of so many ranks, from the policy that ships, its games spread over all phases."""
-    config, init = ROOT / "configs" / f"{name}.toml", ROOT / "checkpoints" / f"{name}.npz"
+    config, init = ROOT / "configs" / f"{name}-10.toml", ROOT / "checkpoints" / f"{name}.npz"
     begin = [f"train.init={init}", f"seed={seed}", f"run.workers={ranks}", f"run.games={SPREAD}", "run.minutes=60.0"]
     before = train_in(folder, config, [*QUIET, *begin])
     while True:

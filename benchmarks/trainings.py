@@ -58,7 +58,8 @@ def train_in(folder: Path, config: Path, settings: Sequence[str], tick: float = 
     command, memory, began = [sys.executable, str(ROOT / "train.py"), *words, *settings], [], time.monotonic()
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     while process.poll() is None:
-        memory.append((time.monotonic() - began, resident(process.pid)))
+        if size := resident(process.pid):
+            memory.append((time.monotonic() - began, size))
         time.sleep(tick)
     if process.returncode:
         raise InputError(f"{config.name}: {process.communicate()[1].strip()[-300:]}")
