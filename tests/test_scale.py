@@ -76,11 +76,11 @@ def kill(launcher: subprocess.Popen[str], number: int) -> None:
 
 
 def test_a_run_under_torchrun_is_the_plain_commands_even_if_each_process_was_killed_once() -> None:  # S66
-    settings = ["run.updates=200", "run.save_updates=7"]
+    settings = ["run.updates=80", "run.save_updates=7"]
     launcher = launched(*settings, restarts=2)
-    until(lambda: saved() >= 20)
+    until(lambda: saved() >= 7)
     kill(launcher, 1)
-    until(lambda: saved() >= 80)
+    until(lambda: saved() >= 35)
     kill(launcher, 0)
     done = ended(launcher)
     assert done.returncode == 0, done.stderr
