@@ -62,7 +62,7 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def trained(*words: str) -> subprocess.CompletedProcess[str]:
     """A training in processes of its own, here."""
     command = [sys.executable, str(ROOT / "train.py"), "tiny.toml", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 class Killed(Exception):
@@ -496,7 +496,7 @@ def test_two_processes_with_one_seed_are_the_same_run_twice_and_resume_exactly()
     assert len(contents["games"]) == 2
     assert not torch.equal(contents["games"][0]["seeds"], contents["games"][1]["seeds"])  # games of their own
     command = [sys.executable, str(ROOT / "train.py"), "--resume", "runs/one", "run.updates=30"]
-    assert subprocess.run(command, check=False, timeout=120).returncode == 0
+    assert subprocess.run(command, check=False, timeout=300).returncode == 0
     assert read_checkpoint("runs/one")["counters"]["updates"] == 30
 
 
