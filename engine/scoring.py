@@ -174,9 +174,12 @@ class Mother:
         return flags
 
     def may_end(self, boards: Boards, row: Rows, src: Slots, dst: Slots, rules: Ruleset) -> Rows:
-        """Those that bear off the last checker, leave the start point, or land on the opponent's."""
-        near = where((src == rules.points) | (dst == rules.opposing(rules.points)))
-        return np.union1d(near, last_off(boards, row, dst, rules))
+        """Those that bear off the last checker, pin on his start point, or leave the own one while his is pinned."""
+        is_near = dst == rules.opposing(rules.points)
+        leaves = where(src == rules.points)
+        is_near[leaves] |= boards[row.take(leaves), THEIRS, rules.points] < 0
+        is_near[last_off(boards, row, dst, rules)] = True
+        return where(is_near)
 
     def outcome(self, boards: Boards, rules: Ruleset) -> Outcomes:
         """(M,) int8: MINE has borne off everything, or a mother is pinned for good."""
