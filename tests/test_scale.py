@@ -75,6 +75,7 @@ def kill(launcher: subprocess.Popen[str], number: int) -> None:
     victim.wait(60)
 
 
+@pytest.mark.full
 def test_a_run_under_torchrun_is_the_plain_commands_even_if_each_process_was_killed_once() -> None:  # S66
     settings = ["run.updates=80", "run.save_updates=7"]
     launcher = launched(*settings, restarts=2)
@@ -92,6 +93,7 @@ def test_a_run_under_torchrun_is_the_plain_commands_even_if_each_process_was_kil
     assert same(read_checkpoint("runs/tiny")["weights"], read_checkpoint("runs/plain")["weights"])
 
 
+@pytest.mark.full
 def test_a_dead_process_ends_the_run_under_torchrun_with_a_message() -> None:
     launcher = launched("run.updates=1000000", "run.save_updates=5")
     until(lambda: saved() > 0)
