@@ -323,7 +323,7 @@ def started(*words: str) -> subprocess.Popen[str]:
 
 
 def ended(child: subprocess.Popen[str]) -> Done:
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=300)
     return Done(child.returncode, out, err)
 
 
