@@ -17,7 +17,6 @@ class Tables:
     """Lookups by step (die * SLOTS + source) and by cell."""
 
     landing: npt.NDArray[np.intp]  # (faces + 1) * SLOTS: where a step ends
-    step_key: Keys  # (faces + 1) * SLOTS: what a step adds to the key
     cell_key: Keys  # (2 * SLOTS,)
     game_key: np.uint64  # times the game's number
     falling: Words  # (SLOTS,): the slots that may be left after this one, in falling order
@@ -33,10 +32,8 @@ def tables_of(rules: Ruleset) -> Tables:
     for die in range(1, rules.faces + 1):
         for src in range(1, rules.hand + 1):
             landing[die, src] = max(min(src, rules.bar) - die, 0)
-    flat = landing.reshape(-1)
-    source = np.tile(np.arange(SLOTS), rules.faces + 1)
     falling = np.full(SLOTS, ALL_SLOTS, np.uint32)  # the bar is left first and the hand when it likes
     for point in range(1, rules.points + 1):
         falling[point] = (1 << (point + 1)) - 1
     falling[rules.hand] = (1 << (rules.hand + 1)) - 1
-    return Tables(flat, constants[flat] - constants[source], constants[: 2 * SLOTS], constants[2 * SLOTS], falling)
+    return Tables(landing.reshape(-1), constants[: 2 * SLOTS], constants[2 * SLOTS], falling)
