@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -195,13 +194,6 @@ def improved(now: Mapping[str, Points], before: Mapping[str, Points], seed: int)
     pairs = min(min(new.size, old.size) for new, old in common)
     low, _ = interval_of(np.mean([new[:pairs] - old[:pairs] for new, old in common], axis=0), seed)
     return low > 0
-
-
-def duels(
-    rules: Ruleset, agents: Sequence[Agent], games: int, seed: int, progress: bool = False, judge: Judge | None = None
-) -> list[Duel]:
-    """A duel of every two agents, all with the same dice: first with second, first with third, and so on."""
-    return [duel(rules, a, b, games, seed, progress, judge=judge) for a, b in combinations(agents, 2)]
 
 
 def duel(

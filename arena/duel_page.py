@@ -21,7 +21,7 @@ def write_duels(
 
 
 def sections_of(duels: Sequence[Duel], specs: Sequence[str]) -> list[Section]:
-    """Duels of every two agents, in the order of `arena.duel.duels`, as parts of a page."""
+    """Duels of every two agents, first with second, first with third, and so on, as parts of a page."""
     names = [f"{duel.a} v {duel.b}" for duel in duels]
     rows = []
     for name, duel in zip(names, duels, strict=True):

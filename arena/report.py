@@ -78,7 +78,7 @@ def settled_line(duel: Duel) -> str:
 
 
 def cross_table(duels: Sequence[Duel], specs: Sequence[str], title: str) -> RenderableType:
-    """Duels of every two agents as a table, in the order of `arena.duel.duels`.
+    """Duels of every two agents as a table, first with second, first with third, and so on.
 
     A row's agent scores so many points a game against the agent of each column; below, behind `±`,
     stands half of the 95 % interval. The mean is over the other agents; its interval takes into

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from rich.console import Console, RenderableType
 
 from agents.registry import make_agent
 from agents.value import ValueAgent
-from arena.duel import Duel, duel, duels, interval_of
+from arena.duel import Duel, duel, interval_of
 from arena.report import cross_table, duel_table, folded, short_name, short_names
 from arena.show import shown_games
 from engine import Ruleset, find_ruleset, parse_play
@@ -62,7 +63,7 @@ def test_points_without_spread_have_an_interval_without_width() -> None:
 
 def test_every_two_agents_play_with_the_same_dice() -> None:
     agents = [make_agent(spec, HYPER) for spec in ("pips", "random", "pips")]
-    matches = duels(HYPER, agents, 100, seed=4)
+    matches = [duel(HYPER, a, b, 100, seed=4) for a, b in combinations(agents, 2)]
     assert [(match.a, match.b) for match in matches] == [("pips", "random"), ("pips", "pips"), ("random", "pips")]
     assert matches[0].ppg == -matches[2].ppg
     assert matches[1].ppg == 0
