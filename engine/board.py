@@ -82,11 +82,10 @@ class Board:
         return cells
 
     def mirrored(self, flags: npt.NDArray[np.bool_]) -> Words:
-        """(M, 2, SLOTS) flags of both sides -> (M,) words: THEIRS, as points of MY count."""
+        """(M, SLOTS) flags of one side -> (M,) words: points of the other side's count."""
         if self.track == "contrary":  # a reversed word is the opposite direction
-            word = pack_reversed(flags)[:, THEIRS] >> np.uint32(SLOTS - 2 - self.points)
-            return word & self.board_words
-        return self._shifted(pack(flags)[:, THEIRS])
+            return (pack_reversed(flags) >> np.uint32(SLOTS - 2 - self.points)) & self.board_words
+        return self._shifted(pack(flags))
 
     def turned(self, words: Words) -> Words:
         """(M,) words: points of one side's count, in the other side's count."""

@@ -37,11 +37,14 @@ class HomeGate:
     def is_open(self, see: Sight) -> Flags:
         """(M,) flags: may MINE hit in this position?"""
         rules = see.rules
-        boards = see.boards if self.midturn else see.before
-        side = boards[:, MINE if self.side == "hitter" else THEIRS]
-        first = OFF if self.counts_off else OFF + 1
-        is_home = np.asarray((side[:, first : rules.quarter + 1] > 0).any(axis=1))
-        return is_home | (side[:, rules.memory["latch"]] > 0) if self.latched else is_home
+        if self.side == "hitter":
+            held, side = see.mine if self.midturn else see.then(see.began.mine), MINE
+        else:
+            held, side = see.his if self.midturn else see.then(see.began.his), THEIRS
+        is_home = np.asarray(held & span(OFF if self.counts_off else OFF + 1, rules.quarter) != 0)
+        if not self.latched:
+            return is_home
+        return is_home | (see.began.boards[:, side, rules.memory["latch"]] > 0).take(see.game)  # no step changes it
 
 
 @dataclass(frozen=True, kw_only=True)

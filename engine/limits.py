@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.reach import leading_to
 from engine.ruleset import Ruleset, Sight
-from engine.slots import ALL_SLOTS, MINE, THEIRS, Boards, Flags, Words, bit, pack, span
+from engine.slots import ALL_SLOTS, MINE, THEIRS, Boards, Flags, Words, bit, span
 
 
 class Ban:
@@ -228,8 +228,7 @@ class StackLimit(Ban):
     def allow(self, can: Words, see: Sight) -> Words:
         """(M,) words: without the slots from which the step ends on a full point."""
         rules = see.rules
-        full = np.ascontiguousarray(pack(see.boards >= self.most)[:, MINE])
-        full &= span(rules.points // 2 + 1, rules.points - 1)
+        full = see.holding(self.most) & span(rules.points // 2 + 1, rules.points - 1)
         return can & ~leading_to(full, see.die, rules)
 
 
@@ -290,5 +289,4 @@ class HitterStays(Ban):
         hits = see.mine & see.rules.home_words & see.then(see.began.theirs_any)
         if not hits.any():
             return can
-        several = np.ascontiguousarray(pack(see.boards >= 2)[:, MINE])
-        return can & ~(hits & ~several)
+        return can & ~(hits & ~see.holding(2))

@@ -6,7 +6,7 @@ only when somebody asks. Every layer is sorted by game.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 
@@ -21,6 +21,7 @@ from engine.slots import (
     MINE,
     OFF,
     SLOTS,
+    THEIRS,
     Boards,
     Codes,
     Flags,
@@ -49,6 +50,7 @@ class Plays:
     game: Rows  # (M,)
     left: npt.NDArray[np.int8]  # (M,): which numbers of the tier are unplayed
     outcome: Outcomes  # (M,)
+    _holding: dict[int, Words] = field(default_factory=dict)
 
     @cached_property
     def boards(self) -> Boards:
@@ -64,14 +66,32 @@ class Plays:
             flat[change.rows * CELLS + change.cells] += np.int8(change.delta)
         return boards
 
-    @cached_property
-    def mine(self) -> Words:
-        """(M,) words: the slots that hold a free checker of mine."""
+    def holding(self, least: int) -> Words:
+        """(M,) words, kept: the slots that hold so many free checkers of mine, or more."""
+        if least not in self._holding:
+            self._holding[least] = self._with_the_step(least)
+        return self._holding[least]
+
+    def _with_the_step(self, least: int) -> Words:
         if self.origin is None:
-            return self.began.mine.take(self.parent)
-        is_last = self.origin.boards.reshape(-1).take(self.parent * CELLS + self.src) == 1
-        emptied = is_last.astype(np.uint32) << self.src.astype(np.uint32)
-        return np.asarray((self.origin.mine.take(self.parent) & ~emptied) | np.uint32(1) << self.dst.astype(np.uint32))
+            return (self.began.mine if least == 1 else self.began.holding(least)).take(self.parent)
+        flat, base = self.origin.boards.reshape(-1), self.parent * CELLS
+        lost = flat.take(base + self.src) == least
+        gained = flat.take(base + self.dst) == least - 1 if least > 1 else np.ones(lost.size, np.bool_)
+        words = self.origin.holding(least).take(self.parent)
+        words &= ~(lost.astype(np.uint32) << self.src.astype(np.uint32))
+        words |= gained.astype(np.uint32) << self.dst.astype(np.uint32)
+        return words
+
+    @cached_property
+    def theirs_any(self) -> Words:
+        """(M,) words in MY count: the points on which the opponent has a free checker."""
+        rules = self.began.rules
+        if self.origin is None or rules.contact.fate == "safe":
+            return self.began.theirs_any.take(self.game)
+        if rules.contact.fate == "pinned":  # a step may free one
+            return rules.mirrored(self.boards[:, THEIRS] >= 1)
+        return np.asarray(self.origin.theirs_any.take(self.parent) & ~(np.uint32(1) << self.dst.astype(np.uint32)))
 
     @cached_property
     def key(self) -> Keys:
@@ -112,8 +132,9 @@ class Plays:
             self.game.take(rows),
             self.left.take(rows),
             self.outcome.take(rows),
+            {least: words.take(rows) for least, words in self._holding.items()},
         )
-        for name in {"boards", "mine", "key"} & self.__dict__.keys():  # what is worked out already
+        for name in {"boards", "theirs_any", "key"} & self.__dict__.keys():  # what is worked out already
             part.__dict__[name] = self.__dict__[name].take(rows, axis=0)
         return part
 

@@ -74,35 +74,39 @@ class Began:
     is_pair: Flags  # (N,), are two different numbers to be played
     numbers: npt.NDArray[np.int8]  # (C, 4), the first tier of every queue, zeros behind
 
+    def holding(self, least: int) -> Words:
+        """(N,) words: the slots that hold so many free checkers of mine, or more."""
+        return pack(self.boards[:, MINE] >= least)
+
     @cached_property
     def mine(self) -> Words:
         """(N,) words: the slots that hold a free checker of mine."""
-        return np.ascontiguousarray(pack(self.boards > 0)[:, MINE])
+        return self.holding(1)
 
     @cached_property
     def pinned(self) -> Words:
         """(N,) words: the points on which a checker of mine is pinned; no step of mine changes them."""
-        return np.ascontiguousarray(pack(self.boards < 0)[:, MINE])
+        return pack(self.boards[:, MINE] < 0)
 
     @cached_property
     def his(self) -> Words:
         """(N,) words in HIS count: the slots on which the opponent has a free checker."""
-        return np.ascontiguousarray(pack(self.boards > 0)[:, THEIRS])
+        return pack(self.boards[:, THEIRS] > 0)
 
     @cached_property
     def theirs_any(self) -> Words:
         """(N,) words in MY count: the points on which the opponent has a free checker."""
-        return self.rules.mirrored(self.boards >= 1)
+        return self.rules.mirrored(self.boards[:, THEIRS] >= 1)
 
     @cached_property
     def theirs_made(self) -> Words:
         """(N,) words in MY count: the points on which the opponent has two free checkers or more."""
-        return self.rules.mirrored(self.boards >= 2)
+        return self.rules.mirrored(self.boards[:, THEIRS] >= 2)
 
     @cached_property
     def closed(self) -> Words:
         """(N,) words in HIS count: points of mine on which he may not land."""
-        return self.rules.turned(pack(self.boards >= self.rules.contact.block_at)[:, MINE])
+        return self.rules.turned(self.holding(self.rules.contact.block_at))
 
 
 class Reached(Protocol):
@@ -112,9 +116,12 @@ class Reached(Protocol):
     def boards(self) -> Boards:
         """(R, 2, SLOTS)."""
 
+    def holding(self, least: int) -> Words:
+        """(R,) words: the slots that hold so many free checkers of mine, or more."""
+
     @property
-    def mine(self) -> Words:
-        """(R,) words: the slots that hold a free checker of mine."""
+    def theirs_any(self) -> Words:
+        """(R,) words in MY count: the points on which the opponent has a free checker."""
 
     @property
     def game(self) -> Rows:
@@ -141,7 +148,11 @@ class Sight:
     @cached_property
     def mine(self) -> Words:
         """(M,) words: the slots that hold a checker of mine which may move, as far as pins go."""
-        return self.reached.mine.take(self.row)
+        return self.holding(1)
+
+    def holding(self, least: int) -> Words:
+        """(M,) words: the slots that hold so many free checkers of mine, or more."""
+        return self.reached.holding(least).take(self.row)
 
     @cached_property
     def game(self) -> Rows:
@@ -159,23 +170,16 @@ class Sight:
         return self.reached.boards.take(self.row, axis=0)
 
     @cached_property
-    def before(self) -> Boards:
-        """(M, 2, SLOTS): the position in which the decision began, for each row."""
-        return self.began.boards.take(self.game, axis=0)
-
-    @cached_property
     def his(self) -> Words:
         """(M,) words in HIS count: the slots on which the opponent has a free checker."""
         if self.rules.contact.fate == "safe":
             return self.then(self.began.his)
-        return np.ascontiguousarray(pack(self.boards > 0)[:, THEIRS])
+        return pack(self.boards[:, THEIRS] > 0)
 
     @cached_property
     def theirs_any(self) -> Words:
         """(M,) words in MY count: the points on which the opponent has a free checker."""
-        if self.rules.contact.fate == "safe":
-            return self.then(self.began.theirs_any)
-        return self.rules.mirrored(self.boards >= 1)
+        return self.reached.theirs_any.take(self.row)
 
     def held(self, slot: int) -> Counts:
         """(M,) int8: my checkers on one slot; cheaper than `boards`."""
@@ -188,8 +192,7 @@ class Sight:
     @property
     def closed(self) -> Words:
         """(M,) words in HIS count: points of mine on which he may not land."""
-        least = self.rules.contact.block_at
-        return self.rules.turned(self.mine if least == 1 else pack(self.boards >= least)[:, MINE])
+        return self.rules.turned(self.holding(self.rules.contact.block_at))
 
 
 class Part(Protocol):
