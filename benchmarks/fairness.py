@@ -16,7 +16,7 @@ from engine import BatchGame, Ruleset
 from engine.variants import VARIANTS, find_ruleset
 
 BAND = 0.015  # how far from one half a seat's share may lie
-GAMES_AT_ONCE = 5_000
+GAMES_AT_ONCE = 20_000  # the last few games of a batch cost as much time as all of them
 NOISE = 0.1  # of an untrained net: without any it plays some games round and round, and they hardly end
 
 
