@@ -37,8 +37,9 @@ class CheckpointMismatch(AgentError):
 class ValueNet(nn.Module):
     """Outcome probabilities of a position, for the side that acts next.
 
-    Thermometers of both rows and the queue enter a ReLU layer that is summed from a table (see
-    `agents.encoding`), then come ordinary layers; the last has one output an outcome (K).
+    Thermometers of both rows and the queue enter a ReLU layer, which is summed from a table where
+    nothing is learned (see `agents.encoding`); then come ordinary layers, the last with one output
+    an outcome (K).
 
     Args:
         rules: the ruleset; inputs and outcomes follow from it.
@@ -76,7 +77,10 @@ class ValueNet(nn.Module):
 
         The rows are flat with their starts, or (M, any).
         """
-        signal = functional.embedding_bag(rows, table, starts, mode="sum").relu_()
+        return self._deeper(functional.embedding_bag(rows, table, starts, mode="sum").relu_())
+
+    def _deeper(self, signal: Tensor) -> Tensor:
+        """(M, hidden[-1]) what leaves the first layer, through all others but the last."""
         for layer in self.layers[:-1]:
             signal = layer(signal).relu_()
         return signal
@@ -90,8 +94,16 @@ class ValueNet(nn.Module):
         return torch.cat([counts, pending[:, None]], dim=1).int() + self.place
 
     def forward(self, boards: Boards, pending: Codes) -> Tensor:
-        """(M, K) logits of (M, 2, SLOTS) int8 boards and (M,) int8 pending; impossible outcomes have none."""
-        logits = cast(Tensor, self.layers[-1](self._signal(self.table(), boards, pending)))
+        """(M, K) logits of (M, 2, SLOTS) int8 boards and (M,) int8 pending; impossible outcomes have none.
+
+        The thermometers are multiplied as they are: gradients of a product cost less than those of sums of rows.
+        """
+        held = torch.from_numpy(boards).to(self.levels.device).flatten(1).index_select(1, self.cells) & (COUNTS - 1)
+        inputs = self.levels.index_select(0, held.flatten().int()).view(len(pending), -1)
+        queues = torch.addmm(self.bias, self.queues, self.queue_weight)
+        queue = queues.index_select(0, torch.from_numpy(pending).to(queues.device).int())
+        signal = self._deeper(torch.addmm(queue, inputs, self.board_weight.flatten(0, 1)).relu_())
+        logits = cast(Tensor, self.layers[-1](signal))
         possible = self.rules.scoring.possible(boards, self.rules)
         return (
             logits if possible.all() else logits.masked_fill(torch.from_numpy(~possible).to(logits.device), IMPOSSIBLE)

@@ -57,7 +57,7 @@ class Learner:
         self.net = ValueNet(rules, tuple(config.net.hidden)).to(device)
         self.bearoff = load_bearoff(config.td.bearoff, rules) if config.td.bearoff else None
         self.evaluator: Evaluator = self.net if self.bearoff is None else WithBearoff(self.net, self.bearoff)
-        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=1.0)
+        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=1.0, fused=True)
         self.generator = np.random.default_rng(config.seed)
         self.counters = Counters()
 

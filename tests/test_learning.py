@@ -105,7 +105,7 @@ def test_impossible_outcomes_have_probability_exactly_0() -> None:  # S15
     assert values.sum(axis=1) == pytest.approx(1, abs=1e-5)
 
 
-def test_the_table_sums_to_what_a_dense_first_layer_gives() -> None:
+def test_what_plays_sums_rows_and_what_learns_multiplies_with_one_result() -> None:
     net = ValueNet(IRISH, (8, 4))
     game = BatchGame(IRISH, 200, seed=3)
     collect(game, make_agent("random", IRISH), 40)
@@ -117,7 +117,9 @@ def test_the_table_sums_to_what_a_dense_first_layer_gives() -> None:
         summed = torch.nn.functional.embedding_bag(
             torch.from_numpy(rows), net.table(), torch.from_numpy(starts), mode="sum"
         )
+        learned = torch.softmax(net(game.boards, game.pending), dim=1).numpy()
     assert summed.numpy() == pytest.approx(dense, abs=1e-5)
+    assert net.values(game.boards, game.pending) == pytest.approx(learned, abs=1e-5)
 
 
 def test_a_schedule_is_linear_between_its_points() -> None:
