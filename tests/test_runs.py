@@ -316,7 +316,7 @@ def started(*words: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline and not list(Path("runs").glob("*/metrics.jsonl")):
         time.sleep(0.05)
     return child
@@ -350,7 +350,7 @@ def kill_at_random_moments(times: int) -> None:
         )
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         before = Path("runs/tiny/checkpoints/last.pt").stat().st_mtime if number else 0.0
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
             last = Path("runs/tiny/checkpoints/last.pt")
             if last.exists() and last.stat().st_mtime > before:
@@ -483,42 +483,3 @@ def test_neither_seat_is_favoured_by_a_net(monkeypatch: pytest.MonkeyPatch) -> N
         wins += int((game.is_over & (won == (result.seat == 0))).sum())
         game.keep(np.flatnonzero(~game.is_over))
     assert abs(wins / 4000 - 0.5) < 0.03
-
-
-def test_two_processes_with_one_seed_are_the_same_run_twice_and_resume_exactly() -> None:
-    settings = ["run.workers=2", "run.updates=20", "run.save_updates=10"]
-    for name in ("one", "two"):
-        done = trained(*settings, f"run.name={name}")
-        assert done.returncode == 0, done.stderr
-    assert metrics("one") == metrics("two")
-    assert same(read_checkpoint("runs/one")["weights"], read_checkpoint("runs/two")["weights"])
-    contents = read_checkpoint("runs/one")
-    assert len(contents["games"]) == 2
-    assert not torch.equal(contents["games"][0]["seeds"], contents["games"][1]["seeds"])  # games of their own
-    command = [sys.executable, str(ROOT / "train.py"), "--resume", "runs/one", "run.updates=30"]
-    assert subprocess.run(command, check=False, timeout=300).returncode == 0
-    assert read_checkpoint("runs/one")["counters"]["updates"] == 30
-
-
-def test_a_dead_process_ends_the_run_with_a_message() -> None:
-    child = started("run.workers=2", "run.updates=1000000", "run.save_updates=5")
-    time.sleep(1.0)
-    others = psutil.Process(child.pid).children()
-    assert len(others) == 1
-    others[0].kill()
-    done = ended(child)
-    assert done.returncode == 1
-    assert "another process of this run has died" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "games" in read_checkpoint("runs/tiny")
-
-
-def test_a_signal_to_one_process_stops_all_of_them() -> None:
-    child = started("run.workers=2", "run.updates=1000000")
-    time.sleep(1.0)
-    others = psutil.Process(child.pid).children()
-    child.terminate()
-    done = ended(child)
-    assert done.returncode == 143, done.stderr
-    psutil.wait_procs(others, timeout=20)
-    assert not [other for other in others if other.is_running()]

@@ -24,8 +24,8 @@ from learning.config import load_config
 from learning.players import Players, seed_of
 from learning.ranks import RankError
 from learning.selfplay import collect, joined
-from tests.commands import ROOT, Done, refused, run
-from tests.test_runs import HYPER, TINY, metrics, same, trained
+from tests.commands import ROOT, refused, run
+from tests.test_runs import HYPER, TINY, ended, metrics, same, started, trained
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch can use no GPU here")
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
@@ -41,12 +41,6 @@ def launched(*words: str, restarts: int = 0) -> subprocess.Popen[str]:
     """A training of two processes under torchrun, here."""
     command = [*TORCHRUN, f"--max-restarts={restarts}", str(ROOT / "train.py"), "tiny.toml", *words]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def ended(launcher: subprocess.Popen[str]) -> Done:
-    """What it left, once it and all that it has started are gone."""
-    out, err = launcher.communicate(timeout=300)
-    return Done(launcher.returncode, out, err)
 
 
 def until(what: Callable[[], bool]) -> None:
@@ -286,3 +280,42 @@ def test_a_run_on_a_gpu_resumes_there_and_without_it() -> None:
     words = [*command, "run.updates=40", "run.device=cpu"]
     assert subprocess.run(words, check=False, timeout=300, env=hidden).returncode == 0
     assert load_network("runs/tiny", HYPER).bias.is_cpu
+
+
+def test_two_processes_with_one_seed_are_the_same_run_twice_and_resume_exactly() -> None:
+    settings = ["run.workers=2", "run.updates=20", "run.save_updates=10"]
+    for name in ("one", "two"):
+        done = trained(*settings, f"run.name={name}")
+        assert done.returncode == 0, done.stderr
+    assert metrics("one") == metrics("two")
+    assert same(read_checkpoint("runs/one")["weights"], read_checkpoint("runs/two")["weights"])
+    contents = read_checkpoint("runs/one")
+    assert len(contents["games"]) == 2
+    assert not torch.equal(contents["games"][0]["seeds"], contents["games"][1]["seeds"])  # games of their own
+    command = [sys.executable, str(ROOT / "train.py"), "--resume", "runs/one", "run.updates=30"]
+    assert subprocess.run(command, check=False, timeout=300).returncode == 0
+    assert read_checkpoint("runs/one")["counters"]["updates"] == 30
+
+
+def test_a_dead_process_ends_the_run_with_a_message() -> None:
+    child = started("run.workers=2", "run.updates=1000000", "run.save_updates=5")
+    time.sleep(1.0)
+    others = psutil.Process(child.pid).children()
+    assert len(others) == 1
+    others[0].kill()
+    done = ended(child)
+    assert done.returncode == 1
+    assert "another process of this run has died" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "games" in read_checkpoint("runs/tiny")
+
+
+def test_a_signal_to_one_process_stops_all_of_them() -> None:
+    child = started("run.workers=2", "run.updates=1000000")
+    time.sleep(1.0)
+    others = psutil.Process(child.pid).children()
+    child.terminate()
+    done = ended(child)
+    assert done.returncode == 143, done.stderr
+    psutil.wait_procs(others, timeout=20)
+    assert not [other for other in others if other.is_running()]
