@@ -36,7 +36,8 @@ SHORT_GAME = 40  # plies; the recorded games have 95 on average
 SECTIONS = ("generator", "peers", "training")
 TRAININGS = 3  # rounds of trainings, which begin with a process
 TRAINED = ("backgammon", "irish")
-SPREAD = 6_000  # games before the first round: three to each place of the batch
+BATCH, MINIBATCH = 2_000, 500  # games at once and positions a step, of every rank
+SPREAD = 4_000  # games of every rank before the first round: two to each place of its batch
 NOTE = """Median (min to max) of {rounds} rounds, trainings of {trainings}, on {cores} cores: {cpu}, Python {python}, \
 numpy {numpy}, torch {torch}. Generators: thousands of distinct afterstates a second on one core. Peers: the same \
 positions and rolls of whole random games for both, ours in batches of {batch:,}, theirs one a call from Python; \
@@ -44,7 +45,8 @@ gnubg-nn by moves(), bgsage by possible_moves(), open-spiel by legal_actions() a
 merged where equal and distinct boards counted before the timing. agree: positions with as many results as ours, a \
 forced pass being one. pgx: random games, 1,024 at once, compiled by JAX for one core; it lists steps of one die, no \
 afterstates, so turns a second are compared. Training: self-play with learning by train.py from the policy in \
-checkpoints/, 128-128, one thread a rank; start and evaluation are not counted. bgsage trainer: td_train(), its own \
+checkpoints/, 128-128; every rank has one thread, 2,000 games and 500 positions of a step; start and evaluation are \
+not counted. bgsage trainer: td_train(), its own \
 C++, 120 hidden units, one thread, after 1,000 games."""
 
 
@@ -108,8 +110,9 @@ def batches(rules: Ruleset, record: Arrays, batch: int) -> Step:
 def training(name: str, ranks: int, seconds: float, seed: int, folder: Path) -> Iterator[Lap]:
     """Rounds of one training of so many ranks, from the policy that ships, its games spread over all phases."""
     config, init = ROOT / "configs" / f"{name}-10.toml", ROOT / "checkpoints" / f"{name}.npz"
-    begin = [f"train.init={init}", f"seed={seed}", f"run.workers={ranks}", f"run.games={SPREAD}", "run.minutes=60.0"]
-    before = train_in(folder, config, [*QUIET, *begin])
+    begin = [f"train.init={init}", f"seed={seed}", f"run.workers={ranks}", f"run.games={SPREAD * ranks}"]
+    sizes = [f"selfplay.batch={BATCH * ranks}", f"optimizer.minibatch={MINIBATCH * ranks}", "run.minutes=60.0"]
+    before = train_in(folder, config, [*QUIET, *begin, *sizes])
     while True:
         minutes = (before.counters["seconds"] + seconds) / 60
         after = train_in(folder, config, [*QUIET, f"run.minutes={minutes}", "run.games=1_000_000_000"])
@@ -244,7 +247,7 @@ def arguments() -> argparse.Namespace:
     """The command line."""
     parser = Parser(prog="speed.py", description="Measure generator, peers that are installed, training and ranks.")
     parser.add_argument("--seconds", type=at_least(1), default=3, help="for each game and peer (default %(default)s)")
-    parser.add_argument("--training", type=at_least(1), default=10, help="seconds of each (default %(default)s)")
+    parser.add_argument("--training", type=at_least(1), default=6, help="seconds of each (default %(default)s)")
     parser.add_argument("--batch", type=at_least(1), default=4096, help="games at once (default %(default)s)")
     parser.add_argument("--seed", type=at_least(0), default=0, help="of dice and choices (default %(default)s)")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="leave the other sections out")
