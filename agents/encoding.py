@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from engine.queues import queues_of
 from engine.ruleset import Ruleset
-from engine.slots import OFF, SLOTS, Boards, Codes
+from engine.slots import NOWHERE, OFF, SLOTS, THEIRS, Boards, Codes, where
 
 COUNTS = 32  # rows a cell has in the table; -1 (pinned) is the last
+LAST = THEIRS * SLOTS + NOWHERE  # the last cell of a position, in which nothing ever stands
 ENCODING = 1  # the version, written into every checkpoint
 
 
@@ -44,13 +45,13 @@ class Encoding:
         Returns:
             (A,) int64 rows of the table, (M,) int64 starts.
         """
-        flat = np.ascontiguousarray(boards).reshape(-1)
-        at = np.flatnonzero(flat.view(np.bool_))
-        position = at >> 6
-        each = np.bincount(position, minlength=pending.size) + 1  # and one for the queue
+        marked = boards.reshape(pending.size, 2 * SLOTS).copy()
+        marked[:, LAST] = 1  # where the row of the queue will be
+        flat = marked.reshape(-1)
+        at = where(flat.view(np.bool_))
+        each = np.bincount(at >> 6, minlength=pending.size)
         ends = np.cumsum(each)
-        rows = np.empty(at.size + pending.size, np.int64)
-        rows[np.arange(at.size) + position] = self.place.take(at & (2 * SLOTS - 1)) + (flat.take(at) & (COUNTS - 1))
+        rows = self.place.take(at & (2 * SLOTS - 1)) + (flat.take(at) & (COUNTS - 1))
         rows[ends - 1] = self.cells.size * COUNTS + pending.astype(np.int64)
         return rows, ends - each
 
