@@ -15,6 +15,7 @@ from learning.config import Config, Run, at
 from learning.learner import Learner
 from learning.selfplay import collect
 from learning.targets import lambda_targets, one_hot
+from tests.training import learned
 
 IRISH = find_ruleset("irish")
 BACKGAMMON = find_ruleset("backgammon")
@@ -165,13 +166,7 @@ def trained() -> Learner:
             "run": {"updates": 60},
         }
     )
-    learner = Learner(IRISH, config)
-    game = BatchGame(IRISH, config.selfplay.batch, config.seed)
-    while learner.progress < 1:
-        trajectory = collect(game, learner.agent(), config.selfplay.plies)
-        learner.update(trajectory, learner.targets(trajectory))
-        learner.counters.updates += 1
-    return learner
+    return learned(config)
 
 
 def test_a_short_training_beats_random_play(trained: Learner) -> None:  # S73

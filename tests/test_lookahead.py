@@ -18,10 +18,9 @@ from engine.decisions import Afterstates
 from engine.slots import Boards, Codes
 from learning.checkpoint import contents_of, write
 from learning.config import Config
-from learning.learner import Learner
-from learning.selfplay import collect
 from tests.positions import after
 from tests.test_contract import random_play
+from tests.training import learned
 
 BACKGAMMON = find_ruleset("backgammon")
 IRISH = find_ruleset("irish")
@@ -208,14 +207,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "run": {"updates": 24},
         }
     )
-    learner = Learner(HYPER, config)
-    game = BatchGame(HYPER, config.selfplay.batch, config.seed)
-    while learner.progress < 1:
-        trajectory = collect(game, learner.agent(), config.selfplay.plies)
-        learner.update(trajectory, learner.targets(trajectory))
-        learner.counters.updates += 1
     folder = tmp_path_factory.mktemp("run")
-    write(contents_of(learner, {}), folder / "checkpoints" / "last.pt")
+    write(contents_of(learned(config), {}), folder / "checkpoints" / "last.pt")
     return folder
 
 

@@ -8,29 +8,21 @@ import pytest
 from agents.value import ValueAgent
 from arena.exact import measure, policy_of, solve, state_values
 from arena.solving import graph_of
-from engine import BatchGame, Ruleset, find_ruleset, queues_of
+from engine import Ruleset, find_ruleset, queues_of
 from engine.slots import SLOTS
 from learning.config import load_config
-from learning.events import events_of
 from learning.learner import Learner
-from learning.selfplay import collect
 from learning.targets import exact_targets
 from tests.commands import ROOT
+from tests.training import learned
 
 BAR = 0.01  # points a game
 
 
-def learned(name: str, house: dict[str, str], updates: int) -> Learner:
+def small_game_learned(name: str, house: dict[str, str], updates: int) -> Learner:
     settings = [f"variant={name}", *(f'rules.{key}="{value}"' for key, value in house.items())]
     settings += [f"run.updates={updates}", "net.hidden=[64, 64]"]
-    config = load_config(ROOT / "configs" / "small.toml", settings)
-    rules = find_ruleset(name, house)
-    learner, game = Learner(rules, config), BatchGame(rules, config.selfplay.batch, config.seed)
-    while learner.progress < 1:
-        trajectory = collect(game, learner.agent(), config.selfplay.plies)
-        learner.update(trajectory, learner.targets(trajectory))
-        learner.count(events_of(trajectory, rules) | {"seconds": 0.0})
-    return learner
+    return learned(load_config(ROOT / "configs" / "small.toml", settings))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +34,7 @@ def learned(name: str, house: dict[str, str], updates: int) -> Learner:
     ],
 )
 def test_the_best_opponent_wins_next_to_nothing_from_a_small_game_learned(name: str, house: dict[str, str]) -> None:
-    learner = learned(name, house, updates=60)
+    learner = small_game_learned(name, house, updates=60)
     solution = solve(graph_of(learner.rules))
     agent = ValueAgent(learner.net, learner.rules, "learned")
     found = measure(policy_of(agent, solution.graph), solution, state_values(agent, solution.graph))
