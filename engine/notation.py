@@ -157,8 +157,8 @@ def decision(text: str, roll: str, rules: Ruleset) -> tuple[Boards, int]:
     code = queues_of(rules).code(queue)
     if queues_of(rules).is_chance[code]:
         raise PositionError(f"queue:{name_of(queue)}: waits for dice, nobody decides here; give a roll")
-    if board[MINE, OFF] == rules.checkers or board[THEIRS, OFF] == rules.checkers:
-        raise PositionError(f"position {text.strip()!r}: the game is over, one side has all its checkers off")
+    if (rules.scoring.outcome(np.stack([board, board[::-1]]), rules) >= 0).any():
+        raise PositionError(f"position {text.strip()!r}: the game is over, nobody has anything to play")
     return board, code
 
 

@@ -78,7 +78,10 @@ DUTCH = replace(
     title="Dutch backgammon",
     aliases=("dutch_backgammon",),
     sources=("Backgammon Galore, Dutch Backgammon", "Play65, Dutch backgammon"),
-    notes=("Before a side may hit, a lone opposing checker blocks it; no source says how else.",),
+    notes=(
+        "Before a side may hit, a lone opposing checker blocks it; no source says how else.",
+        "The step that brings the first checker home is not one of a side that has one there, so it does not hit.",
+    ),
     house_rules=DUTCH_OPTIONS,
     setup="hand",
     opening="high_rerolls",
@@ -267,7 +270,9 @@ FEVGA = replace(
     title="Fevga",
     aliases=("feuga",),
     sources=("BrainKing, Fevga", "iTavli, Fevga", "GammonParty, Fevga", "GitHub mvichosfm/fevga"),
-    notes=("The duty to open a blockade comes after that to play both numbers, as one program of the game has it.",),
+    notes=(
+        "The duty to open a blockade comes after that to play both numbers, or the larger, as one program of the game has it.",
+    ),
     house_rules=(
         "runner_gate",
         "own_start_full",

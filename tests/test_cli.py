@@ -112,6 +112,7 @@ def test_dice_are_fair_and_told_by_seat() -> None:
         (["legal", "irish", OPENING + " | queue:65", "6-5"], ["the roll must be -"]),
         (["legal", "irish", OPENING + " | laps:1,1", "6-5"], ["laps:1,1", "irish knows"]),
         (["legal", "backgammon", "off:15 / 24:2", "6-5"], ["the game is over"]),
+        (["legal", "plakoto", "6:1 5:1 4:2 3:3 1:2 / p20:1 p24:1 9:13", "6-5"], ["is over"]),  # a mother
         (["legal", "bakgammon", OPENING, "6-5"], ["did you mean backgammon?"]),
         (["legal", "irish", OPENING, "6-5", "rules.duobles=x4"], ["did you mean rules.doubles?"]),
         (["legal", "irish", OPENING, "6-5", "doubles=x4"], ["must be rules.KEY=VALUE"]),
