@@ -271,7 +271,7 @@ FEVGA = replace(
     aliases=("feuga",),
     sources=("BrainKing, Fevga", "iTavli, Fevga", "GammonParty, Fevga", "GitHub mvichosfm/fevga"),
     notes=(
-        "The duty to open a blockade comes after that to play both numbers, or the larger, as one program of the game has it.",
+        "The duty to open a blockade comes after those to play both numbers, or the larger, as one program has it.",
     ),
     house_rules=(
         "runner_gate",
