@@ -91,16 +91,17 @@ def train(learner: Learner, games: Games, folder: RunFolder, log: Log, stop: Sto
         seconds = (time.monotonic() - began) / ranks.size
         told = {"loss": loss / ranks.size, "seconds": seconds, "stop": float(stop.number)}
         sums = ranks.total(events_of(trajectory, learner.rules) | told)
-        stop.number = stop.number or round(sums.pop("stop"))
+        stopping = round(sums.pop("stop"))  # all have heard of it; a signal that comes later waits for the next update
         learner.count(sums)
         log.record(learner, sums)
-        if passes(before, learner.progress, config.evaluate.times) and not stop.number:
+        if passes(before, learner.progress, config.evaluate.times) and not stopping:
             evaluate(learner, folder, log, stop, ranks)
         if passes(before, learner.progress, SNAPSHOTS):
             folder.snapshot(learner)
-        if folder.is_save_due(learner) or learner.progress >= 1 or stop.number:
+        if folder.is_save_due(learner) or learner.progress >= 1 or stopping:
             folder.save(learner, ranks.gather(games.states()), log.state())
-        if stop.number and learner.progress < 1:
+        if stopping and learner.progress < 1:
+            stop.number = stop.number or stopping
             raise Stopped(f"stopped; go on with: python train.py --resume {folder.path}", stop.code)
 
 

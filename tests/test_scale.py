@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from engine.slots import OFF
 from learning.checkpoint import dealt
 from learning.config import load_config
 from learning.players import Players, seed_of
-from learning.ranks import RankError
+from learning.ranks import RankError, Ranks
 from learning.selfplay import collect, joined
 from tests.commands import ROOT, refused, run
 from tests.test_runs import HYPER, TINY, ended, metrics, same, started, trained
@@ -319,3 +319,19 @@ def test_a_signal_to_one_process_stops_all_of_them() -> None:
     assert done.returncode == 143, done.stderr
     psutil.wait_procs(others, timeout=20)
     assert not [other for other in others if other.is_running()]
+
+
+def test_a_signal_that_comes_while_processes_agree_waits_for_the_next_update(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it counted at once, this process would stop, and another one would wait for it in the next update."""
+    total, calls = Ranks.total, []
+
+    def interrupted(self: Ranks, sums: Mapping[str, float]) -> dict[str, float]:
+        calls.append(sums["stop"])
+        if len(calls) == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return total(self, sums)
+
+    monkeypatch.setattr(Ranks, "total", interrupted)
+    assert run("train.py", "tiny.toml", "run.updates=20").returncode == 143
+    assert calls == [0, 0, 0, signal.SIGTERM]
+    assert saved() == 4
