@@ -50,7 +50,7 @@ class Plays:
     game: Rows  # (M,)
     left: npt.NDArray[np.int8]  # (M,): which numbers of the tier are unplayed
     outcome: Outcomes  # (M,)
-    _holding: dict[int, Words] = field(default_factory=dict)
+    _holding: dict[int, Words] = field(default_factory=dict)  # what `holding` has worked out
 
     @cached_property
     def boards(self) -> Boards:
