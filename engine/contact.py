@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from engine.ruleset import Change, Ruleset, Sight
-from engine.slots import MINE, OFF, SLOTS, THEIRS, Boards, Flags, Rows, Slots, Words, span
+from engine.slots import MINE, OFF, SLOTS, THEIRS, Boards, Flags, Rows, Slots, Words, span, where
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +93,7 @@ class Hit:
     def changes(self, boards: Boards, row: Rows, src: Slots, dst: Slots, rules: Ruleset) -> list[Change]:
         """A blot that is landed on moves to its owner's bar."""
         cells = rules.across.take(dst)
-        hit = np.flatnonzero(boards.reshape(-1).take(row * (2 * SLOTS) + cells) == 1)
+        hit = where(boards.reshape(-1).take(row * (2 * SLOTS) + cells) == 1)
         if not hit.size:
             return []
         bars = np.full(hit.size, THEIRS * SLOTS + rules.bar)
@@ -139,8 +139,8 @@ class Pin:
         """A lone checker that is landed on becomes pinned; one that is left alone, free."""
         flat, base = boards.reshape(-1), row * (2 * SLOTS)
         under, there = rules.across.take(src), rules.across.take(dst)
-        freed = np.flatnonzero((flat.take(base + under) < 0) & (flat.take(base + src) == 1))
-        caught = np.flatnonzero(flat.take(base + there) == 1)
+        freed = where((flat.take(base + under) < 0) & (flat.take(base + src) == 1))
+        caught = where(flat.take(base + there) == 1)
         found = [Change(freed, under[freed], +2), Change(caught, there[caught], -2)]
         return [change for change in found if change.rows.size]
 

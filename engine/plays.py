@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
-from engine.queues import LARGER_LEFT, LEFTS, Queues, queues_of
+from engine.queues import LARGER_LEFT, LEFTS, SMALLER_LEFT, Queues, queues_of
 from engine.reach import bears_off
 from engine.ruleset import Began, Change, Ruleset, Sight
 from engine.slots import (
     ALL_SLOTS,
-    MINE,
     OFF,
     SLOTS,
     THEIRS,
@@ -36,6 +34,7 @@ from engine.slots import (
 from engine.tables import tables_of
 
 CELLS = 2 * SLOTS
+BIT_VALUES = 2.0 ** np.arange(SLOTS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,14 +162,14 @@ def can_leave(see: Sight) -> Words:
 def bits_of(words: Words) -> tuple[Rows, Slots]:
     """The members of M sets: (row, slot) of every bit that is on, in this order.
 
-    Halves of words without a member are left out first: where few flags are on, `nonzero` searches
-    for each of them, and that was most of the cost (a third less this way, measured).
+    Bytes without a member are left out first: where few flags are on, `nonzero` searches for each of
+    them, and that was most of the cost (half of it this way where sides have three checkers, measured).
     """
-    halves = words.view(np.uint16)
-    some = where(halves != 0)
-    at = where(np.unpackbits(halves.take(some).view(np.uint8), bitorder="little").view(np.bool_))
-    half = some.take(at >> 4)
-    return half >> 1, ((half & 1) << 4) + (at & 15)
+    octets = words.view(np.uint8)
+    some = where(octets != 0)
+    at = where(np.unpackbits(octets.take(some), bitorder="little").view(np.bool_))
+    octet = some.take(at >> 3)
+    return octet >> 2, ((octet & 3) << 3) + (at & 7)
 
 
 def distinct(keys: Keys) -> Rows:
@@ -205,28 +204,42 @@ def options(plays: Plays, q: Queues) -> tuple[Rows, Words, npt.NDArray[np.int8]]
     return place >> 1, dice.take(place), left.take(place)
 
 
-def step(plays: Plays, rules: Ruleset, *, ordered: bool = False) -> tuple[Plays, Rows, Words]:
-    """The next layer: every legal step with every number still to be played, and what may leave.
+def step(plays: Plays, rules: Ruleset, *, orders: bool = True) -> Plays:
+    """The next layer: every legal step with every number still to be played; nothing is over yet.
 
-    `ordered`: the steps of a double leave their slots in falling order, so that every multiset of
-    steps comes once.
-
-    Returns:
-        The layer, in which nothing is over yet; the rows of `plays` that have a number to play, and
-        for each of them the slots that it takes.
+    `orders`: also where other orders of the same steps lead to the same positions.
     """
     tables = tables_of(rules)
     row, die, left = options(plays, queues_of(rules))
     can = can_leave(plays.see(row, die))
-    if ordered and plays.origin is not None:
-        allowed = tables.falling.take(plays.src)
-        allowed[plays.is_pair] = ALL_SLOTS
-        can &= allowed.take(row)
+    if not orders and plays.origin is not None:
+        in_one_order(can, plays, row, rules)
     option, src = bits_of(can)
     parent = row.take(option)
     dst = tables.landing.take((die * np.intp(SLOTS)).take(option) + src)
     going = np.full(src.size, -1, np.int8)
-    return Plays(plays.began, plays, parent, src, dst, plays.game.take(parent), left.take(option), going), row, can
+    return Plays(plays.began, plays, parent, src, dst, plays.game.take(parent), left.take(option), going)
+
+
+def in_one_order(can: Words, plays: Plays, row: Rows, rules: Ruleset) -> None:
+    """Take, in place, from what may leave the steps that make another order of the same play.
+
+    The steps of a double leave their slots in falling order, unless order matters. The same two
+    steps of a pair lead to the same position in either order, whatever they hit or pin: where both
+    are legal, the one that plays the smaller number first stays.
+    """
+    is_pair = plays.is_pair.take(row)
+    if not rules.order_matters:
+        can &= np.where(is_pair, ALL_SLOTS, tables_of(rules).falling.take(plays.src).take(row))
+    left = plays.left.take(row)
+    smaller, larger = where(is_pair & (left == LARGER_LEFT)), where(is_pair & (left == SMALLER_LEFT))
+    if larger.size:
+        option, second = bits_of(can.take(smaller))
+        first = row.take(smaller).take(option)
+        place = plays.game.take(first) * SLOTS + second  # of the larger number; sums of distinct bits are sets
+        sources = np.bincount(place, BIT_VALUES.take(plays.src).take(first), len(plays.began.boards) * SLOTS)
+        here = row.take(larger)
+        can[larger] &= ~sources.take(plays.game.take(here) * SLOTS + plays.src.take(here)).astype(np.uint32)
 
 
 def repeated(plays: Plays, doubts: Rows, rules: Ruleset) -> Rows:
@@ -237,36 +250,25 @@ def repeated(plays: Plays, doubts: Rows, rules: Ruleset) -> Rows:
     return doubts.compress(is_repeated)
 
 
-def each_once(plays: Plays, row: Rows, can: Words, rules: Ruleset) -> Plays:
-    """The plays of a second or later layer, every position once; `row` and `can` are what `step` returned.
+def each_once(plays: Plays, rules: Ruleset) -> Plays:
+    """The plays of a second or later layer, grown in one order of their steps, every position once.
 
-    Doubles grow in order and meet no equals, unless order matters; then all are compared. The same
-    two steps of a pair lead to the same position in either order, whatever they hit or pin: where
-    both are legal, the one that plays the larger number first goes. Of what is left only few can be
-    equal: a checker that goes on or steps into the other's place, bearing off, and bar and hand, from
-    which one enters alike. The keys of all others need not be known.
+    Only few of a pair can still be equal: a checker that goes on or steps into the other's place,
+    bearing off, and bar and hand, from which one enters alike. Doubles meet no equals, unless order
+    matters; then all are compared. The keys of all others need not be known.
     """
     first = plays.origin
     assert first is not None
-    if first.is_pair.take(row).any():
-        later = np.zeros(len(plays.began.boards) * SLOTS, np.uint32)  # smaller first: source -> the larger's sources
-        smaller = where(((first.left == LARGER_LEFT) & first.is_pair).take(row))
-        at = row.take(smaller)
-        later[first.game.take(at) * SLOTS + first.src.take(at)] = can.take(smaller)
-        source, landing = first.src.take(plays.parent), first.dst.take(plays.parent)
-        twins = later.take(plays.game * SLOTS + plays.src) >> source.astype(np.uint32) & np.uint32(1)
-        is_kept = (twins == 0) | ((first.left == LARGER_LEFT) | ~first.is_pair).take(plays.parent)
-        alike = (plays.src == landing) | (plays.dst == source) | (plays.dst == OFF) | (landing == OFF)
-        alike |= (source == rules.bar) & (plays.src == rules.hand)
-        alike &= first.is_pair.take(plays.parent)
-    else:
-        is_kept, alike = np.ones(plays.game.size, np.bool_), np.zeros(plays.game.size, np.bool_)
-    if rules.order_matters:
-        alike |= ~first.is_pair.take(plays.parent)
-    doubts = where(alike & is_kept)
-    if doubts.size:
-        is_kept[repeated(plays, doubts, rules)] = False
-    return plays if is_kept.all() else plays.take(where(is_kept))
+    source, landing = first.src.take(plays.parent), first.dst.take(plays.parent)
+    alike = (plays.src == landing) | (plays.dst == source) | (plays.dst == OFF) | (landing == OFF)
+    alike |= (source == rules.bar) & (plays.src == rules.hand)
+    is_pair = first.is_pair.take(plays.parent)
+    doubts = where(alike & is_pair | ~is_pair if rules.order_matters else alike & is_pair)
+    if not doubts.size:
+        return plays
+    is_kept = np.ones(plays.game.size, np.bool_)
+    is_kept[repeated(plays, doubts, rules)] = False
+    return plays.take(where(is_kept))
 
 
 def end_games(plays: Plays, rules: Ruleset) -> None:
@@ -279,46 +281,6 @@ def end_games(plays: Plays, rules: Ruleset) -> None:
         plays.left[near[outcome >= 0]] = 0
 
 
-# -- a tier -----------------------------------------------------------------------------------------------
-
-
-def grow(boards: Boards, pending: Codes, rules: Ruleset) -> list[Plays]:
-    """Every legal play of the first tier of what is pending.
-
-    Args:
-        boards: (N, 2, SLOTS) int8, MINE is to decide.
-        pending: (N,) int8, codes of queues that begin with numbers.
-        rules: of all games.
-
-    Returns:
-        Every distinct result once, by the number of its steps.
-    """
-    layer = unmoved(boards, pending, rules)
-    layers = [layer]
-    while layer.game.size and layer.left.any():
-        layer, row, can = step(layer.unfinished(), rules, ordered=not rules.order_matters)
-        if len(layers) > 1:
-            layer = each_once(layer, row, can, rules)
-        end_games(layer, rules)
-        if rules.formation_scope == "each_step":
-            layer = standing(layer, rules, hard=True)
-        layers.append(layer)
-    return worthiest(lawful(layers, rules), rules)
-
-
-def lawful(layers: list[Plays], rules: Ruleset) -> list[Plays]:
-    """The plays that break no hard formation; standing still may, in games where nothing else is legal."""
-    if not any(formation.hard for formation in rules.formations):
-        return layers
-    moving = [standing(layer, rules, hard=True) for layer in layers[1:]]
-    has_play = np.zeros(len(layers[0].began.boards), np.bool_)
-    for layer in moving:
-        has_play[layer.game] = True
-    is_lawful = ~has_play
-    is_lawful[standing(layers[0], rules, hard=True).game] = True
-    return [layers[0].take(where(is_lawful)), *moving]
-
-
 def unmoved(boards: Boards, pending: Codes, rules: Ruleset) -> Plays:
     """The plays that have made no step yet, one for each of N games."""
     q = queues_of(rules)
@@ -328,122 +290,3 @@ def unmoved(boards: Boards, pending: Codes, rules: Ruleset) -> Plays:
     nowhere = np.zeros(games.size, np.intp)
     going = np.full(games.size, -1, np.int8)
     return Plays(began, None, games, nowhere, nowhere, games, q.full.take(pending), going)
-
-
-def standing(plays: Plays, rules: Ruleset, *, hard: bool) -> Plays:
-    """The plays that no formation forbids; the end of the game is exempt."""
-    bad = forbidden(plays, rules, hard=hard)
-    return plays.take(where(~bad)) if bad.any() else plays
-
-
-def forbidden(plays: Plays, rules: Ruleset, *, hard: bool) -> Flags:
-    """(M,) flags: some hard, or some soft, formation forbids this play, and it does not end the game."""
-    bad = np.zeros(plays.game.size, np.bool_)
-    if bad.size:
-        see = plays.see(np.arange(plays.game.size), np.zeros(plays.game.size, np.uint32))
-        for formation in rules.formations:
-            if formation.hard is hard:
-                bad |= formation.bad(see)
-        bad &= plays.outcome < 0
-    return bad
-
-
-def worthiest(layers: list[Plays], rules: Ruleset) -> list[Plays]:
-    """The plays that use their numbers best, each result once; soft formations are avoided where possible."""
-    size = len(layers[0].began.boards)
-    if rules.must_play == "none":
-        rest = [np.arange(layer.game.size) for layer in layers]
-    else:
-        is_done = np.zeros(size, np.bool_)  # in these games only complete plays count
-        some_left = [layer.left != 0 for layer in layers]
-        for layer, is_left in zip(layers, some_left, strict=True):
-            is_done[layer.game[~is_left]] = True
-        rest = [where(is_left & ~is_done.take(layer.game)) for layer, is_left in zip(layers, some_left, strict=True)]
-    worths = [worth_of(layer, rows, rules) for layer, rows in zip(layers, rest, strict=True)]
-    best = np.full(size, -128, np.int8)
-    for layer, rows, worth in zip(layers, rest, worths, strict=True):
-        np.maximum.at(best, layer.game.take(rows), worth)
-    kept = []
-    for layer, rows, worth in zip(layers, rest, worths, strict=True):
-        is_kept = (layer.left == 0) & (rules.must_play != "none")
-        is_kept[rows[worth == best.take(layer.game.take(rows))]] = True
-        kept.append(layer if is_kept.all() else layer.take(where(is_kept)))
-    if any(not formation.hard for formation in rules.formations):
-        kept = avoiding(kept, rules)
-    return once([layer for layer in kept if layer.game.size], rules)
-
-
-def worth_of(plays: Plays, rows: Rows, rules: Ruleset) -> npt.NDArray[np.int8]:
-    """(R,) int8: how well each of these plays meets the duty to play."""
-    if rules.must_play == "none":  # only entering stays a duty: as many as possible
-        return np.asarray(-plays.boards[rows, MINE, rules.bar])
-    at = plays.began.pending.take(plays.game.take(rows)) * np.intp(LEFTS) + plays.left.take(rows)
-    return queues_of(rules).worth.reshape(-1).take(at)
-
-
-def avoiding(layers: list[Plays], rules: Ruleset) -> list[Plays]:
-    """Only plays that avoid the soft formations, in games that have one."""
-    bad = [forbidden(layer, rules, hard=False) for layer in layers]
-    has_good = np.zeros(len(layers[0].began.boards), np.bool_)
-    for layer, flags in zip(layers, bad, strict=True):
-        has_good[layer.game[~flags]] = True
-    return [
-        layer.take(where(~flags | ~has_good.take(layer.game))) if flags.any() else layer
-        for layer, flags in zip(layers, bad, strict=True)
-    ]
-
-
-def once(layers: list[Plays], rules: Ruleset) -> list[Plays]:
-    """One row a result, also where plays of different length meet.
-
-    Complete plays that do not end the game were merged as they grew and meet no others, unless
-    stopping early is allowed; so only few rows are looked at.
-    """
-    q, tables = queues_of(rules), tables_of(rules)
-    doubts = [where((layer.outcome >= 0) | (layer.left != 0) | (rules.must_play == "none")) for layer in layers]
-    keys = []
-    for layer, rows in zip(layers, doubts, strict=True):
-        asked = layer.take(rows)
-        at = asked.began.pending.take(asked.game).astype(np.intp) * LEFTS + asked.left
-        follower = np.where(asked.outcome >= 0, -1, q.next.reshape(-1).take(at)).astype(np.uint64)
-        keys.append(asked.key + asked.game.astype(np.uint64) * tables.game_key + follower * tables.cell_key[0])
-    is_kept = np.zeros(sum(key.size for key in keys), np.bool_)
-    is_kept[distinct(np.concatenate(keys))] = True
-    found = []
-    for layer, rows in zip(layers, doubts, strict=True):
-        surplus = rows[~is_kept[: rows.size]]
-        is_kept = is_kept[rows.size :]
-        found.append(layer.take(np.delete(np.arange(layer.game.size), surplus)) if surplus.size else layer)
-    return found
-
-
-def declare_draws(layers: list[Plays], rules: Ruleset) -> None:
-    """End forced passes as draws, in place, where no roll lets either side ever step again."""
-    counts = sum(np.bincount(layer.game, minlength=len(layer.began.boards)) for layer in layers)
-    for layer in layers:
-        if layer.origin is None:
-            rows = where((np.take(counts, layer.game) == 1) & (layer.left != 0))
-            dead = rows[is_dead(layer.boards.take(rows, axis=0), rules)]
-            layer.outcome[dead] = rules.payoffs.size // 2
-
-
-def is_dead(boards: Boards, rules: Ruleset) -> Flags:
-    """(M,) flags: neither side has a legal play with any roll."""
-    q = queues_of(rules)
-    roll = q.code(("roll",))
-    codes = np.unique(q.chance_code[:, roll, : int(q.ways[roll])])
-    codes = codes[np.argsort(-q.full.take(codes), kind="stable")].tolist()  # doubles first: they try every number
-    dead = np.ones(len(boards), np.bool_)
-    for view, code in product((-1, 1), codes):
-        rows = where(dead)
-        if not rows.size:
-            break
-        start, pending = boards[rows, ::view], np.full(rows.size, code, np.int8)
-        if rules.formations:
-            for plays in grow(start, pending, rules):
-                dead[rows[plays.game[plays.left != q.full[code]]]] = False
-        else:  # a single step is a play
-            row, die, _ = options(first := unmoved(start, pending, rules), q)
-            can = can_leave(first.see(row, die))
-            dead[rows[row[can != 0]]] = False
-    return dead

@@ -92,7 +92,7 @@ def ways_of(board: Boards, code: int, rules: Ruleset) -> Ways:
     ways = Ways([], [], [])
     numbers = [ways.add(_checkers(board, rules), ())]
     while layer.game.size and layer.left.any():
-        found, _, _ = step(layer, rules)
+        found = step(layer, rules)
         end_games(found, rules)
         known: dict[tuple[bytes, int], int] = {}
         rows = []
