@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.plays import CELLS, Plays
+from engine.plays import CELLS, ONE, Plays
 from engine.queues import LEFTS, queues_of
 from engine.ruleset import Ruleset
 from engine.slots import MINE, SLOTS, THEIRS, Boards, Codes, Flags, Outcomes, Rows, where
@@ -215,11 +215,11 @@ def turned(layers: list[Plays], places: list[Rows], named: Named | None) -> Boar
     for layer, place in zip(layers, places, strict=False):
         if layer.origin is not None:
             chooser = place * CELLS + THEIRS * SLOTS
-            flat[chooser + layer.src] -= 1
-            flat[chooser + layer.dst] += 1
+            np.add.at(flat, chooser + layer.src, -ONE)
+            np.add.at(flat, chooser + layer.dst, ONE)
             for change in layer.changes:
                 cells = np.where(change.cells < SLOTS, change.cells, change.cells - CELLS)
-                flat[chooser.take(change.rows) + cells] += np.int8(change.delta)
+                np.add.at(flat, chooser.take(change.rows) + cells, np.int8(change.delta))
     return boards
 
 

@@ -34,6 +34,7 @@ from engine.slots import (
 from engine.tables import tables_of
 
 CELLS = 2 * SLOTS
+ONE = np.int8(1)
 BIT_VALUES = 2.0 ** np.arange(SLOTS)
 
 
@@ -59,10 +60,10 @@ class Plays:
         boards = self.origin.boards.take(self.parent, axis=0)
         flat = boards.reshape(-1)
         base = np.arange(0, flat.size, CELLS)
-        flat[base + self.src] -= 1
-        flat[base + self.dst] += 1
+        np.add.at(flat, base + self.src, -ONE)
+        np.add.at(flat, base + self.dst, ONE)
         for change in self.changes:
-            flat[change.rows * CELLS + change.cells] += np.int8(change.delta)
+            np.add.at(flat, change.rows * CELLS + change.cells, np.int8(change.delta))
         return boards
 
     def holding(self, least: int) -> Words:
