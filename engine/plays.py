@@ -101,7 +101,7 @@ class Plays:
         cells = tables_of(self.began.rules).cell_key
         key = self.origin.key.take(self.parent) + (cells.take(self.dst) - cells.take(self.src))
         for change in self.changes:
-            key[change.rows] += cells.take(change.cells) * np.uint64(change.delta % (1 << 64))
+            np.add.at(key, change.rows, cells.take(change.cells) * np.uint64(change.delta % (1 << 64)))
         return key
 
     @cached_property
