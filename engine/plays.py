@@ -43,6 +43,7 @@ class Plays:
     """One layer of growing plays: M rows that have used the same number of steps, sorted by game."""
 
     began: Began  # the N decisions
+    steps: int  # how many were made
     origin: Plays | None  # the layer before; None where no step has been made
     parent: Rows  # (M,) rows of `origin`, or games
     src: Slots  # (M,): the last step leaves this slot
@@ -125,6 +126,7 @@ class Plays:
         """These rows, in rising order."""
         part = Plays(
             self.began,
+            self.steps,
             self.origin,
             self.parent.take(rows),
             self.src.take(rows),
@@ -213,13 +215,14 @@ def step(plays: Plays, rules: Ruleset, *, orders: bool = True) -> Plays:
     tables = tables_of(rules)
     row, die, left = options(plays, queues_of(rules))
     can = can_leave(plays.see(row, die))
-    if not orders and plays.origin is not None:
+    if not orders and plays.steps:
         in_one_order(can, plays, row, rules)
     option, src = bits_of(can)
     parent = row.take(option)
     dst = tables.landing.take((die * np.intp(SLOTS)).take(option) + src)
     going = np.full(src.size, -1, np.int8)
-    return Plays(plays.began, plays, parent, src, dst, plays.game.take(parent), left.take(option), going)
+    game, left = plays.game.take(parent), left.take(option)
+    return Plays(plays.began, plays.steps + 1, plays, parent, src, dst, game, left, going)
 
 
 def in_one_order(can: Words, plays: Plays, row: Rows, rules: Ruleset) -> None:
@@ -229,10 +232,13 @@ def in_one_order(can: Words, plays: Plays, row: Rows, rules: Ruleset) -> None:
     steps of a pair lead to the same position in either order, whatever they hit or pin: where both
     are legal, the one that plays the smaller number first stays.
     """
-    is_pair = plays.is_pair.take(row)
     if not rules.order_matters:
-        can &= np.where(is_pair, ALL_SLOTS, tables_of(rules).falling.take(plays.src).take(row))
-    left = plays.left.take(row)
+        later = tables_of(rules).falling.take(plays.src)
+        later[plays.is_pair] = ALL_SLOTS
+        can &= later.take(row)
+    if plays.steps > 1:
+        return  # no pair gets so far
+    left, is_pair = plays.left.take(row), plays.is_pair.take(row)
     smaller, larger = where(is_pair & (left == LARGER_LEFT)), where(is_pair & (left == SMALLER_LEFT))
     if larger.size:
         option, second = bits_of(can.take(smaller))
@@ -252,12 +258,14 @@ def repeated(plays: Plays, doubts: Rows, rules: Ruleset) -> Rows:
 
 
 def each_once(plays: Plays, rules: Ruleset) -> Plays:
-    """The plays of a second or later layer, grown in one order of their steps, every position once.
+    """The plays of a layer that has grown in one order of the steps, every position once.
 
     Only few of a pair can still be equal: a checker that goes on or steps into the other's place,
     bearing off, and bar and hand, from which one enters alike. Doubles meet no equals, unless order
     matters; then all are compared. The keys of all others need not be known.
     """
+    if plays.steps < 2 or (plays.steps > 2 and not rules.order_matters):
+        return plays
     first = plays.origin
     assert first is not None
     source, landing = first.src.take(plays.parent), first.dst.take(plays.parent)
@@ -290,4 +298,4 @@ def unmoved(boards: Boards, pending: Codes, rules: Ruleset) -> Plays:
     games = np.arange(len(boards))
     nowhere = np.zeros(games.size, np.intp)
     going = np.full(games.size, -1, np.int8)
-    return Plays(began, None, games, nowhere, nowhere, games, q.full.take(pending), going)
+    return Plays(began, 0, None, games, nowhere, nowhere, games, q.full.take(pending), going)

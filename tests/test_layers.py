@@ -21,6 +21,7 @@ LAYERS = [  # a module may import from the lines above its own
     [f"engine.{name}" for name in ("contact", "turn", "limits", "formations", "bearing", "scoring", "binding")],
     ["engine.queues", "engine.tables"],
     ["engine.plays"],
+    ["engine.tiers"],
     ["engine.decisions"],
     ["engine.chances"],
     ["engine.game"],
