@@ -60,11 +60,12 @@ class Ends:
         rules, q = self.rules, queues_of(self.rules)
         asked = np.zeros(self.game.size, np.bool_)
         asked[rows] = True
-        boards: Keys = np.concatenate([layer.take(own).key for layer, own in self.by_layer(asked)])
+        boards = np.concatenate([layer.take(own).key for layer, own in self.by_layer(asked)])
         game, tables = self.game.take(rows), tables_of(rules)
         at = self.began.pending.take(game) * np.intp(LEFTS) + self.left.take(rows)
-        follower: Keys = np.where(self.outcome.take(rows) >= 0, -1, q.next.reshape(-1).take(at)).astype(np.uint64)
-        return boards + game.astype(np.uint64) * tables.game_key + follower * tables.cell_key[0]
+        follower = np.where(self.outcome.take(rows) >= 0, -1, q.next.reshape(-1).take(at)).astype(np.uint64)
+        keys: Keys = boards + game.astype(np.uint64) * tables.game_key + follower * tables.cell_key[0]
+        return keys
 
 
 def grow(boards: Boards, pending: Codes, rules: Ruleset) -> list[Plays]:
