@@ -5,7 +5,9 @@ A game that went on for ever would score 0: values are the limit of games that a
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,8 +25,8 @@ from engine.slots import MINE, OFF, THEIRS, Rows
 CLOSE = 1e-11  # a step of iteration that changes no value by more, in points, is the last
 DIGITS = 9  # of points a game that iteration can tell
 ROUNDS = 1000
-RESULTS_AT_ONCE = 4_000_000  # a slice whose replies fit into the memory
-MAPPED_AT_ONCE = 200_000  # positions
+RESULTS_AT_ONCE = 50_000  # a slice whose replies fit into the cache
+MAPPED_AT_ONCE = 200_000  # positions of a block
 SETTLING = 30  # sweeps with fixed replies after each choice of the best
 SWEEPS = 100_000
 Policy = Any  # (R,) the reply to each result of dice; or their shares, a sparse.csr_array (R, M): scipy tells no types
@@ -73,19 +75,25 @@ def greedy(
     """
     count = graph.weight.size
     best, choice = np.empty(count), np.empty(count, np.uint32)
-    for low in range(0, count, RESULTS_AT_ONCE):
+
+    def look(low: int) -> None:
         part = slice(low, min(low + RESULTS_AT_ONCE, count))
         replies = graph.replies[part.start : part.stop + 1]
-        starts, counts = replies[:-1] - replies[0], np.diff(replies)
+        starts = replies[:-1] - replies[0]
+        result = np.repeat(np.arange(starts.size), np.diff(replies))
         target = graph.target[replies[0] : replies[-1]]
         values = listed.take(target)
         best[part] = np.maximum.reduceat(values, starts)
-        is_best = values >= np.repeat(best[part] - even, counts)
+        is_best = values >= (best[part] - even).take(result)
         if ranks is not None:
             order = np.where(is_best, ranks.take(target), np.inf)
-            is_best = order == np.repeat(np.minimum.reduceat(order, starts), counts)
-        rows = np.flatnonzero(is_best)
-        choice[part] = rows.take(np.searchsorted(rows, starts)) + replies[0]
+            is_best = order == np.minimum.reduceat(order, starts).take(result)
+        rows = np.flatnonzero(is_best)[::-1]
+        first = np.empty(starts.size, np.uint32)
+        first[result.take(rows)] = rows  # the last to be written
+        choice[part] = first + np.uint32(replies[0])
+
+    list(threads().map(look, range(0, count, RESULTS_AT_ONCE)))
     return best, choice
 
 
@@ -148,12 +156,29 @@ def state_values(agent: ValueAgent, graph: Graph) -> Values:
 # -- values ------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=1)
+def threads() -> ThreadPoolExecutor:
+    """One a core, for what numpy and scipy do without the interpreter."""
+    return ThreadPoolExecutor()
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """A linear map of listed values, (S, 2 S + K), in blocks of rows."""
+
+    blocks: list[sparse.csr_array]
+
+    def __matmul__(self, listed: Values) -> Values:
+        """(S,) of (2 S + K,), or (S, C) of (2 S + K, C)."""
+        return np.concatenate(list(threads().map(lambda block: block @ listed, self.blocks)))
+
+
 @dataclass(frozen=True, eq=False)
 class Mover:
     """A policy as linear maps of listed values: what is expected where MINE replies, and where the other side does."""
 
-    here: sparse.csr_array  # (S, 2 S + K)
-    there: sparse.csr_array  # (S, 2 S + K)
+    here: Linear
+    there: Linear
 
 
 def replied(policy: Policy, results: slice, graph: Graph) -> sparse.csr_array:
@@ -168,20 +193,25 @@ def replied(policy: Policy, results: slice, graph: Graph) -> sparse.csr_array:
     return sparse.csr_array((shares, graph.target.take(rows), starts), shape=(starts.size - 1, size))
 
 
-def mover(policy: Policy, graph: Graph) -> Mover:
-    """The maps of a policy."""
-    parts: tuple[list[sparse.csr_array], list[sparse.csr_array]] = ([], [])
-    for low in range(0, graph.size, MAPPED_AT_ONCE):
+def expected(policy: Policy, graph: Graph, *signs: tuple[float, float]) -> list[Linear]:
+    """What a policy leads to, for each pair of signs: of replies of MINE, and of those of the other side."""
+
+    def block(low: int) -> list[sparse.csr_array]:
         results = graph.results[low : min(low + MAPPED_AT_ONCE, graph.size) + 1]
         replies = replied(policy, slice(int(results[0]), int(results[-1])), graph)
-        for turned, part in enumerate(parts):
-            part.append(graph.dice(results, turned=bool(turned)) @ replies)
-    here, there = (sparse.vstack(part, format="csr") for part in parts)
-    return Mover(here, there)
+        return [graph.dice(results, *pair) @ replies for pair in signs]
+
+    blocks = threads().map(block, range(0, graph.size, MAPPED_AT_ONCE))
+    return [Linear(list(part)) for part in zip(*blocks, strict=True)]
+
+
+def mover(policy: Policy, graph: Graph) -> Mover:
+    """The maps of a policy."""
+    return Mover(*expected(policy, graph, (1.0, 0.0), (0.0, 1.0)))
 
 
 def between(
-    first: Mover, second: Mover, graph: Graph, begin: Values | None = None, sweeps: int = SWEEPS
+    first: Mover, second: Mover, graph: Graph, begin: tuple[Values, Values] | None = None, sweeps: int = SWEEPS
 ) -> tuple[Values, Values]:
     """(S,) values for MINE where it is the first side, and where it is the second, both with fixed policies.
 
@@ -189,13 +219,13 @@ def between(
         first: policy of one side.
         second: policy of the other.
         graph: of the game.
-        begin: (S,) values to start from; zeros where None, so that endless play is worth nothing.
+        begin: what to start from; zeros where None, so that endless play is worth nothing.
         sweeps: the most that are made.
 
     Raises:
         NoConvergence: they do not settle, and `sweeps` was not set.
     """
-    own = other = np.zeros(graph.size) if begin is None else begin
+    own, other = (np.zeros(graph.size), np.zeros(graph.size)) if begin is None else begin
     for _ in range(sweeps):
         payoffs = graph.rules.payoffs
         first_list = np.concatenate([own, -other, payoffs])
@@ -246,8 +276,9 @@ def solve(graph: Graph) -> Solution:
             return Solution(graph, values, choice)
         sweeps = SETTLING if change < before else 0
         if sweeps:
-            both = mover(choice, graph)
-            values, _ = between(both, both, graph, values, sweeps)
+            both = expected(choice, graph, (1.0, -1.0))[0]
+            for _ in range(sweeps):
+                values = both @ graph.listed(values)
     raise NoConvergence(f"{graph.rules.name}: values still change by {change} after {ROUNDS} rounds")
 
 
@@ -264,18 +295,18 @@ def solved(graph: Graph, values: Values) -> Solution:
     return Solution(graph, values, choice)
 
 
-def best_response(policy: Policy, graph: Graph, guess: Values) -> tuple[Values, Values]:
+def best_response(policy: Policy, graph: Graph) -> tuple[Values, Values]:
     """(S,) values for MINE where it is the best opponent there can be of a fixed policy, and where it is the policy.
 
-    Policy iteration: the best replies to what is expected against the policy, until none is better.
+    As `solve`: the best replies to what is expected against the policy, then values settle a little.
     """
     fixed = mover(policy, graph)
-    own, other = guess, guess  # MINE is the one who answers; MINE plays the fixed policy
+    own = other = np.zeros(graph.size)  # MINE is the one who answers; MINE plays the fixed policy
     for _ in range(ROUNDS):
         listed = np.concatenate([own, -other, graph.rules.payoffs])
         choice = greedy(listed, graph)[1]
         before = own, other
-        own, other = between(mover(choice, graph), fixed, graph)
+        own, other = between(mover(choice, graph), fixed, graph, before, SETTLING)
         if max(np.abs(own - before[0]).max(), np.abs(other - before[1]).max()) < CLOSE:
             return own, other
     raise NoConvergence(f"{graph.rules.name}: the best response still changes after {ROUNDS} rounds")
@@ -291,7 +322,7 @@ def measure(policy: Policy, solution: Solution, judged: Values | None = None) ->
     """
     graph, best = solution.graph, solution.values
     own, other = between(mover(policy, graph), mover(solution.policy, graph), graph)
-    answer, answered = best_response(policy, graph, best)
+    answer, answered = best_response(policy, graph)
     error = None if judged is None else judged - best
     return Exactness(
         None if error is None else float(np.sqrt(np.mean(error**2))),

@@ -89,10 +89,10 @@ class Graph:
             replies = slice(int(self.replies[results.start]), int(self.replies[results.stop]))
             yield results, replies, afterstates(chances.boards, chances.pending, self.rules)
 
-    def dice(self, results: Starts, *, turned: bool) -> sparse.csr_array:
-        """(N, R') weights of the `results` (N + 1,) of N positions in which MINE replies, or the other side."""
+    def dice(self, results: Starts, here: float, there: float) -> sparse.csr_array:
+        """(N, R') weights of the `results` (N + 1,) of N positions, times `here` where MINE replies, else `there`."""
         part = slice(int(results[0]), int(results[-1]))
-        weight = np.where(self.turned[part] == turned, self.weight[part], 0.0)
+        weight = np.where(self.turned[part], there, here) * self.weight[part]
         columns = np.arange(weight.size, dtype=np.int32)
         matrix = sparse.csr_array((weight, columns, results - results[0]), shape=(results.size - 1, weight.size))
         matrix.eliminate_zeros()

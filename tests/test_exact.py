@@ -103,7 +103,7 @@ def test_games_played_out_show_the_same_regret_and_exploitability(spec: str) -> 
     policy = policy_of(agent, graph)
     found = measure(policy, solution)
     optimal = Table(graph, solution.values, solution.values)
-    answer = Table(graph, *best_response(policy, graph, solution.values))
+    answer = Table(graph, *best_response(policy, graph))
     for other, points in ((optimal, found.regret), (answer, found.exploitability)):
         games = duel(graph.rules, other, agent, 20_000, seed=5)
         error = games.points.std() / np.sqrt(games.points.size)
