@@ -5,6 +5,7 @@ A game that went on for ever would score 0: values are the limit of games that a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from tqdm import tqdm
 
 from agents.base import Agent, AgentError, Mixed, candidates
 from agents.lookahead import LookaheadAgent
@@ -211,7 +213,12 @@ def mover(policy: Policy, graph: Graph) -> Mover:
 
 
 def between(
-    first: Mover, second: Mover, graph: Graph, begin: tuple[Values, Values] | None = None, sweeps: int = SWEEPS
+    first: Mover,
+    second: Mover,
+    graph: Graph,
+    begin: tuple[Values, Values] | None = None,
+    sweeps: int = SWEEPS,
+    progress: bool = False,
 ) -> tuple[Values, Values]:
     """(S,) values for MINE where it is the first side, and where it is the second, both with fixed policies.
 
@@ -221,12 +228,13 @@ def between(
         graph: of the game.
         begin: what to start from; zeros where None, so that endless play is worth nothing.
         sweeps: the most that are made.
+        progress: count the sweeps on a bar.
 
     Raises:
         NoConvergence: they do not settle, and `sweeps` was not set.
     """
     own, other = (np.zeros(graph.size), np.zeros(graph.size)) if begin is None else begin
-    for _ in range(sweeps):
+    for _ in counted(sweeps, "two policies, sweeps", progress):
         payoffs = graph.rules.payoffs
         first_list = np.concatenate([own, -other, payoffs])
         second_list = np.concatenate([other, -own, payoffs])
@@ -260,25 +268,31 @@ def outcome_shares(policy: Policy, graph: Graph) -> npt.NDArray[np.float64]:
 
 
 def solve(graph: Graph) -> Solution:
-    """Perfect play of both sides: the best replies to the values they lead to.
+    """Perfect play of both sides: the best replies to the values they lead to."""
+    *_, (solution, _) = approach(graph, np.zeros(graph.size))
+    return solution
+
+
+def approach(graph: Graph, values: Values) -> Iterator[tuple[Solution, float]]:
+    """What comes nearer to perfect play, and how much values change; the last is the solution.
 
     Each round takes the best replies and then lets the values settle a little while both sides keep
     to them (modified policy iteration, Puterman & Shin 1978); where a round does not come nearer, the
     next one is a plain sweep of value iteration.
     """
-    values, change, sweeps = np.zeros(graph.size), np.inf, SETTLING
+    change = np.inf
     for _ in range(ROUNDS):
         best, choice = greedy(graph.listed(values), graph)
         new = graph.mean(best)
         before, change = change, float(np.abs(new - values).max())
         values = new
-        if change < CLOSE:
-            return Solution(graph, values, choice)
-        sweeps = SETTLING if change < before else 0
-        if sweeps:
+        if CLOSE <= change < before:
             both = expected(choice, graph, (1.0, -1.0))[0]
-            for _ in range(sweeps):
+            for _ in range(SETTLING):
                 values = both @ graph.listed(values)
+        yield Solution(graph, values, choice), change
+        if change < CLOSE:
+            return
     raise NoConvergence(f"{graph.rules.name}: values still change by {change} after {ROUNDS} rounds")
 
 
@@ -295,14 +309,14 @@ def solved(graph: Graph, values: Values) -> Solution:
     return Solution(graph, values, choice)
 
 
-def best_response(policy: Policy, graph: Graph) -> tuple[Values, Values]:
+def best_response(policy: Policy, graph: Graph, progress: bool = False) -> tuple[Values, Values]:
     """(S,) values for MINE where it is the best opponent there can be of a fixed policy, and where it is the policy.
 
     As `solve`: the best replies to what is expected against the policy, then values settle a little.
     """
     fixed = mover(policy, graph)
     own = other = np.zeros(graph.size)  # MINE is the one who answers; MINE plays the fixed policy
-    for _ in range(ROUNDS):
+    for _ in counted(ROUNDS, "best response, rounds", progress):
         listed = np.concatenate([own, -other, graph.rules.payoffs])
         choice = greedy(listed, graph)[1]
         before = own, other
@@ -312,17 +326,26 @@ def best_response(policy: Policy, graph: Graph) -> tuple[Values, Values]:
     raise NoConvergence(f"{graph.rules.name}: the best response still changes after {ROUNDS} rounds")
 
 
-def measure(policy: Policy, solution: Solution, judged: Values | None = None) -> Exactness:
+def counted(most: int, what: str, progress: bool) -> Iterator[int]:
+    """0, 1, .. most - 1, on a bar that does not know where it will end."""
+    with tqdm(desc=what, unit="", disable=None if progress else True) as bar:
+        for number in range(most):
+            yield number
+            bar.update()
+
+
+def measure(policy: Policy, solution: Solution, judged: Values | None = None, *, progress: bool = False) -> Exactness:
     """How far a policy is from perfect play.
 
     Args:
         policy: of the agent.
         solution: of the game.
         judged: (S,) what the agent thinks every position is worth for MINE, where it has an opinion.
+        progress: show bars.
     """
     graph, best = solution.graph, solution.values
-    own, other = between(mover(policy, graph), mover(solution.policy, graph), graph)
-    answer, answered = best_response(policy, graph)
+    own, other = between(mover(policy, graph), mover(solution.policy, graph), graph, progress=progress)
+    answer, answered = best_response(policy, graph, progress)
     error = None if judged is None else judged - best
     return Exactness(
         None if error is None else float(np.sqrt(np.mean(error**2))),

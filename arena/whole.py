@@ -79,7 +79,7 @@ def make_graph(rules: Ruleset, folder: Path, workers: int = 1, progress: bool = 
     """
     size = len(all_positions(rules)[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("card.json", "values.npy"):  # nothing of an older game is taken for this one's
+    for name in ("card.json", "values.npy", "half-way.npy"):  # nothing of an older game is taken for this one's
         (folder / name).unlink(missing_ok=True)
     step = POSITIONS_AT_ONCE * SLICES_AT_ONCE
     parts = [(rules.name, dict(rules.house), folder, low, min(low + step, size)) for low in range(0, size, step)]

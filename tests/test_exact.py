@@ -21,10 +21,12 @@ from agents.lookahead import LookaheadAgent
 from agents.network import ValueNet
 from agents.registry import make_agent
 from agents.value import ValueAgent
+from arena.commands.exact import begun, kept, save
 from arena.duel import duel
-from arena.exact import Solution, best_response, measure, outcome_shares, policy_of, solve
+from arena.exact import Solution, approach, best_response, measure, outcome_shares, policy_of, solve
 from arena.parts import decided
 from arena.solving import Graph, graph_of
+from arena.whole import make_graph
 from engine import VARIANTS, Afterstates, Ruleset, find_ruleset, parse_position, queues_of
 from engine.slots import SLOTS, Boards, Codes, Keys
 from engine.variants import small_games
@@ -277,6 +279,20 @@ def test_a_kept_game_is_the_same_game_and_another_one_is_refused(tmp_path: Path)
     values = tmp_path / "game" / "values.npy"
     np.save(values, np.zeros_like(np.load(values)))
     refused(run(*words, "--keep", str(tmp_path / "game")), "remove it")
+
+
+def test_a_solution_that_was_interrupted_goes_on_from_its_values(tmp_path: Path) -> None:
+    rules = find_ruleset("backgammon", {"points": "8", "checkers": "1"})
+    graph = make_graph(rules, tmp_path)
+    whole = list(approach(graph, np.zeros(graph.size)))
+    solution, _ = whole[1]
+    save(solution.values, tmp_path / "half-way.npy")
+    rest = list(approach(graph, begun(tmp_path / "half-way.npy", graph)))
+    assert len(rest) < len(whole)
+    assert kept(rules, tmp_path).values == pytest.approx(whole[-1][0].values, abs=1e-9)
+    assert sorted(path.name for path in tmp_path.glob("*.npy")) == ["values.npy"]
+    (tmp_path / "half-way.npy").write_bytes(b"cut off")
+    assert not begun(tmp_path / "half-way.npy", graph).any()
 
 
 def test_games_that_remember_more_than_the_board_cannot_be_kept(tmp_path: Path) -> None:

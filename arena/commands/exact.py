@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 from rich import box
 from rich.table import Table
+from tqdm import tqdm
 
 from agents.registry import make_agent, usages
 from agents.value import ValueAgent
-from arena.exact import Exactness, NoConvergence, Solution, measure, policy_of, solve, solved, state_values
+from arena.exact import Exactness, NoConvergence, Solution, approach, measure, policy_of, solve, solved, state_values
 from arena.page import Findings, table, text
 from arena.parts import decided
-from arena.solving import graph_of
+from arena.solving import Graph, Values, graph_of
 from arena.whole import make_graph, open_graph
 from cli import apart
 from engine.ruleset import InputError, Ruleset
@@ -59,7 +60,7 @@ def find(args: argparse.Namespace) -> Findings:
     graph = solution.graph
     policy = solution.policy if agent is None else policy_of(agent, graph)
     judged = state_values(agent, graph) if isinstance(agent, ValueAgent) else None
-    found = measure(policy, solution, solution.values if agent is None else judged)
+    found = measure(policy, solution, solution.values if agent is None else judged, progress=True)
     counts = decided(graph) if args.parts else None
     record = asdict(found) | {
         "variant": rules.name,
@@ -75,22 +76,44 @@ def find(args: argparse.Namespace) -> Findings:
 
 
 def kept(rules: Ruleset, folder: Path) -> Solution:
-    """The solution in a folder, or a new one, kept there.
+    """The solution in a folder, or a new one, kept there; one that was interrupted goes on.
 
     Raises:
         InputError: the folder holds another game, or the positions of this one cannot be listed.
     """
     is_there = (folder / "card.json").exists()
     graph = open_graph(folder, rules) if is_there else make_graph(rules, folder, os.cpu_count() or 1, progress=True)
-    file = folder / "values.npy"
+    file, half_way = folder / "values.npy", folder / "half-way.npy"
     if is_there and file.exists():
         try:
             return solved(graph, np.load(file, allow_pickle=False))
         except (NoConvergence, OSError, ValueError, EOFError) as error:
             raise InputError(f"{file}: cannot be used ({error}); remove it to solve the game anew") from None
-    solution = solve(graph)
-    np.save(file, solution.values)
+    with tqdm(desc="solving, rounds", unit="", disable=None) as bar:
+        for solution, change in approach(graph, begun(half_way, graph)):
+            bar.set_postfix_str(f"values change by {change:.0e}")
+            bar.update()
+            save(solution.values, half_way)
+    half_way.replace(file)
     return solution
+
+
+def begun(file: Path, graph: Graph) -> Values:
+    """(S,) the values that an interrupted solution had come to, or zeros."""
+    try:
+        values = np.load(file, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return np.zeros(graph.size)
+    is_usable = values.shape == (graph.size,) and values.dtype == np.float64 and np.isfinite(values).all()
+    return np.asarray(values if is_usable else np.zeros(graph.size), np.float64)
+
+
+def save(values: Values, file: Path) -> None:
+    """Write an array in one step."""
+    written = file.with_suffix(".part")
+    with written.open("wb") as output:
+        np.save(output, values)
+    written.replace(file)
 
 
 def told(record: dict[str, object], found: Exactness, solution: Solution, counts: dict[str, int] | None) -> Findings:
