@@ -5,6 +5,7 @@ A game that went on for ever would score 0: values are the limit of games that a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -161,7 +162,7 @@ def state_values(agent: ValueAgent, graph: Graph) -> Values:
 @lru_cache(maxsize=1)
 def threads() -> ThreadPoolExecutor:
     """One a core, for what numpy and scipy do without the interpreter."""
-    return ThreadPoolExecutor()
+    return ThreadPoolExecutor(os.cpu_count())
 
 
 @dataclass(frozen=True, eq=False)

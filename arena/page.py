@@ -27,7 +27,9 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import EngFormatter
+from rich import box
 from rich.console import RenderableType
+from rich.table import Table
 
 from engine.ruleset import InputError, Ruleset
 from engine.slots import Boards
@@ -91,10 +93,23 @@ def text(title: str, *paragraphs: str) -> Section:
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], note: str = "") -> Section:
     """Figures in columns, the first one holding names; columns of figures are set flush right."""
     cells = [[str(cell) for cell in row] for row in rows]
-    numeric = [
-        at > 0 and all(re.fullmatch(r"[-+±−–\d.,:%\s]*", row[at]) for row in cells) for at in range(len(columns))
-    ]
-    return Section(title, _render("table", columns=columns, rows=cells, numeric=numeric, note=note))
+    return Section(title, _render("table", columns=columns, rows=cells, numeric=_numeric(columns, cells), note=note))
+
+
+def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """The same for a terminal."""
+    made = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for column, is_numeric in zip(columns, _numeric(columns, rows), strict=True):
+        made.add_column(column, justify="right" if is_numeric else "left")
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def _numeric(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
+    """Which columns hold figures, or yes and no."""
+    figure = re.compile(r"[-+±−–\d.,:%\s]*|yes|no", re.IGNORECASE)
+    return [at > 0 and all(figure.fullmatch(row[at]) for row in rows) for at in range(len(columns))]
 
 
 def heat_map(

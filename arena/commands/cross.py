@@ -7,9 +7,8 @@ import argparse
 from rich.console import RenderableType
 
 from agents.base import AgentError
-from arena.commands.lookahead import shown
 from arena.cross import LONGEST, Cross, cross, heat_map_of
-from arena.page import Findings, table
+from arena.page import Findings, grid, table
 from cli import apart, at_least
 from engine.variants import find_ruleset
 
@@ -44,10 +43,10 @@ def find(args: argparse.Namespace) -> Findings:
     )
     title = "Policies in each other's games"
     sections = [heat_map_of(found, note), table("Duels", COLUMNS, rows)]
-    tables: list[RenderableType] = [shown(title, COLUMNS, rows), note]
+    tables: list[RenderableType] = [grid(title, COLUMNS, rows), note]
     if left_out:
         sections.append(table("Left out", LEFT_OUT, left_out))
-        tables.append(shown("Left out", LEFT_OUT, left_out))
+        tables.append(grid("Left out", LEFT_OUT, left_out))
     return Findings(title, found.record() | {"seed": args.seed, "rules": house}, tables, sections)
 
 

@@ -9,14 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
-from rich import box
-from rich.table import Table
 from tqdm import tqdm
 
 from agents.registry import make_agent, usages
 from agents.value import ValueAgent
 from arena.exact import Exactness, NoConvergence, Solution, approach, measure, policy_of, solve, solved, state_values
-from arena.page import Findings, table, text
+from arena.page import Findings, grid, table, text
 from arena.parts import decided
 from arena.solving import Graph, Values, graph_of
 from arena.whole import make_graph, open_graph
@@ -121,11 +119,7 @@ def told(record: dict[str, object], found: Exactness, solution: Solution, counts
     graph = solution.graph
     title = f"{record['agent']} in {title_of(graph.rules)}"
     rows = [(name, figure(getattr(found, name)), meaning) for name, meaning in MEANING.items()]
-    shown = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("points a game", "", "meaning"):
-        shown.add_column(column, justify="right" if not column else "left")
-    for row in rows:
-        shown.add_row(*row)
+    shown = grid(title, ("points a game", "", "meaning"), rows)
     size = (
         f"{graph.size:,} positions, {graph.weight.size:,} decisions, {graph.target.size:,} results; "
         f"{record['seconds']} s"
@@ -133,13 +127,8 @@ def told(record: dict[str, object], found: Exactness, solution: Solution, counts
     sections = [text("The game", size), table("Distance from perfect play", ("figure", "points", "meaning"), rows)]
     if counts is None:
         return Findings(title, record, [shown, size], sections)
-    parts = Table(title="Rules, and the decisions they change", title_justify="left", box=box.SIMPLE_HEAD)
-    parts.add_column("rule")
-    parts.add_column("decisions", justify="right")
-    for name, count in counts.items():
-        parts.add_row(name, f"{count:,}")
-    sections.append(table("Rules, and the decisions they change", ("rule", "decisions"), list(counts.items())))
-    return Findings(title, record, [shown, parts, size], sections)
+    changed = "Rules, and the decisions they change", ("rule", "decisions"), [(k, f"{n:,}") for k, n in counts.items()]
+    return Findings(title, record, [shown, grid(*changed), size], [*sections, table(*changed)])
 
 
 def title_of(rules: Ruleset) -> str:

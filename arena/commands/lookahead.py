@@ -6,15 +6,13 @@ import argparse
 from collections.abc import Sequence
 
 import numpy as np
-from rich import box
-from rich.table import Table
 
 from agents.base import AgentError, Choice, Scores
 from agents.lookahead import LookaheadAgent
 from agents.registry import make_agent
 from agents.value import ValueAgent
 from arena.errors import CANDIDATES, NEAR, TRIVIAL, Errors, by_lookahead, by_rollout, sample
-from arena.page import Findings, Section, picture, table, text
+from arena.page import Findings, Section, grid, picture, table, text
 from cli import apart, at_least
 from engine.decisions import Afterstates
 from engine.notation import format_position
@@ -80,7 +78,7 @@ def find(args: argparse.Namespace) -> Findings:
         text("Positions", f"{100 * drawn.forced:.1f} % of all decisions were forced; {drawn.a_game:.1f} a game were "
              "not, both sides together. Drawn at random from games of the policy against itself."),
     ]  # fmt: skip
-    return Findings(title, record, [shown(title, COLUMNS, rows), MEANING], sections)
+    return Findings(title, record, [grid(title, COLUMNS, rows), MEANING], sections)
 
 
 def policy_of(words: Sequence[str], rules: Ruleset) -> ValueAgent:
@@ -134,13 +132,3 @@ def boards(after: Afterstates, lost: Scores, worst: Sequence[dict[str, str | flo
         )
         for game, one in zip(games, worst, strict=False)
     ]
-
-
-def shown(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Figures in columns for a terminal."""
-    made = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, column in enumerate(columns):
-        made.add_column(column, justify="right" if index else "left")
-    for row in rows:
-        made.add_row(*row)
-    return made

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import argparse
 
-from rich import box
-from rich.table import Table
-
 from agents.base import AgentError
 from agents.registry import make_agent
 from arena.luck import NO_NET, Check, checks, judge_for
 from arena.match import match
-from arena.page import Findings, table
+from arena.page import Findings, grid, table
 from arena.report import luck_line
 from cli import apart, at_least
 from engine.variants import find_ruleset
@@ -53,11 +50,6 @@ def find(args: argparse.Namespace) -> Findings:
     found = checks(duel.luck, duel.points)
     title = f"{rules.title}, {duel.games:,} games of {specs[0]} against itself, seed {args.seed}"
     rows = [row_of(check) for check in found]
-    shown = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, column in enumerate(COLUMNS):
-        shown.add_column(column, justify="right" if index else "left")
-    for row in rows:
-        shown.add_row(*row)
     record = {
         "variant": rules.name,
         "rules": dict(rules.house),
@@ -69,7 +61,7 @@ def find(args: argparse.Namespace) -> Findings:
     }
     failed = not all(check.holds for check in found)
     told = luck_line(adjustment)
-    return Findings(title, record, [shown, told], [table("Checks", COLUMNS, rows, told)], failed)
+    return Findings(title, record, [grid(title, COLUMNS, rows), told], [table("Checks", COLUMNS, rows, told)], failed)
 
 
 def row_of(check: Check) -> list[str]:

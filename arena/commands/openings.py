@@ -6,9 +6,8 @@ import argparse
 
 from agents.base import AgentError, Appraiser
 from agents.registry import make_agent
-from arena.commands.lookahead import shown
 from arena.openings import Opening, openings
-from arena.page import Findings, boards, table
+from arena.page import Findings, boards, grid, table
 from cli import apart
 from engine.variants import find_ruleset
 
@@ -49,7 +48,7 @@ def find(args: argparse.Namespace) -> Findings:
         table("First rolls", COLUMNS, rows, NOTE),
         boards("Where the best plays lead", drawn, rules, sides=("has played", "opponent")),
     ]
-    return Findings(title, record, [shown(title, COLUMNS, rows), NOTE], sections)
+    return Findings(title, record, [grid(title, COLUMNS, rows), NOTE], sections)
 
 
 def row_of(one: Opening) -> list[str]:
