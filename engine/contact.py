@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from engine.ruleset import Change, Ruleset, Sight
+from engine.ruleset import Began, Change, Ruleset, Sight
 from engine.slots import MINE, OFF, SLOTS, THEIRS, Boards, Flags, Rows, Slots, Words, span, where
 
 
@@ -34,17 +34,29 @@ class HomeGate:
         judged = "at each step" if self.midturn else "as the turn begins"
         return f"A side may not hit until {who} {when} home{off}, judged {judged}; till then a blot blocks it."
 
+    def was_open(self, began: Began) -> Flags:
+        """(N,) flags: might MINE hit as the decision began?"""
+        is_open = self._is_home(began.mine if self.side == "hitter" else began.his, began.rules)
+        return is_open | self._is_latched(began) if self.latched else is_open
+
     def is_open(self, see: Sight) -> Flags:
         """(M,) flags: may MINE hit in this position?"""
-        rules = see.rules
-        if self.side == "hitter":
-            held, side = see.mine if self.midturn else see.then(see.began.mine), MINE
-        else:
-            held, side = see.his if self.midturn else see.then(see.began.his), THEIRS
-        is_home = np.asarray(held & span(OFF if self.counts_off else OFF + 1, rules.quarter) != 0)
-        if not self.latched:
-            return is_home
-        return is_home | (see.began.boards[:, side, rules.memory["latch"]] > 0).take(see.game)  # no step changes it
+        if not self.midturn:
+            return self.was_open(see.began).take(see.game)
+        is_open = self._is_home(see.mine if self.side == "hitter" else see.his, see.rules)
+        return is_open | self._is_latched(see.began).take(see.game) if self.latched else is_open
+
+    def _is_home(self, held: Words, rules: Ruleset) -> Flags:
+        return np.asarray(held & span(OFF if self.counts_off else OFF + 1, rules.quarter) != 0)
+
+    def _is_latched(self, began: Began) -> Flags:  # no step changes it
+        side = MINE if self.side == "hitter" else THEIRS
+        return np.asarray(began.boards[:, side, began.rules.memory["latch"]] > 0)
+
+    def order_matters(self, began: Began) -> Flags | bool:
+        """A checker brought home opens the gate; one of his that is hit at home, or the last to go off, may shut it."""
+        stays_open = self.side == "hitter" and (self.latched or self.counts_off)
+        return self.midturn and (~self.was_open(began) if stays_open else True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,10 +77,10 @@ class Hit:
         """A latched gate is remembered, because the checker that earned it may be hit later."""
         return ("latch",) if self.gate and self.gate.latched else ()
 
-    @property
-    def order_matters(self) -> bool:
+    def order_matters(self, began: Began) -> Flags | bool:
         """A step that opens the gate comes before the hit; one that leaves a point, before entering there."""
-        return (self.gate is not None and self.gate.midturn) or self.entry == "empty"
+        enters = self.entry == "empty" and began.mine & span(began.rules.bar, began.rules.hand) != 0
+        return enters | (self.gate is not None and self.gate.order_matters(began))
 
     def tell(self, rules: Ruleset) -> str:
         """Block, hit and gate as sentences."""
@@ -116,7 +128,6 @@ class Pin:
     """
 
     memory: ClassVar[tuple[str, ...]] = ()
-    order_matters: ClassVar[bool] = False
     fate: ClassVar[Literal["pinned"]] = "pinned"
     block_at: ClassVar[int] = 2
 
@@ -126,6 +137,10 @@ class Pin:
             "Two checkers close a point; a lone one that is landed on is pinned there until all on top of it have "
             "left. One checker on a pinned one closes the point as well."
         )
+
+    def order_matters(self, began: Began) -> bool:
+        """Never: a pinned checker stays, a free point stays free."""
+        return False
 
     def opens(self, see: Sight) -> Words:
         """(M,) words: points with at most one checker of the opponent, and none that is on top of mine."""
@@ -153,13 +168,16 @@ class Block:
     """One checker closes a point; the sides never touch."""
 
     memory: ClassVar[tuple[str, ...]] = ()
-    order_matters: ClassVar[bool] = False
     fate: ClassVar[Literal["safe"]] = "safe"
     block_at: ClassVar[int] = 1
 
     def tell(self, rules: Ruleset) -> str:
         """The block as a sentence."""
         return "One checker closes a point to the other side; nothing is hit or pinned."
+
+    def order_matters(self, began: Began) -> bool:
+        """Never: the sides never touch."""
+        return False
 
     def opens(self, see: Sight) -> Words:
         """(M,) words: points without a checker of the opponent."""

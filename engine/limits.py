@@ -8,15 +8,14 @@ from typing import Literal
 import numpy as np
 
 from engine.reach import leading_to
-from engine.ruleset import Ruleset, Sight
+from engine.ruleset import Began, Ruleset, Sight
 from engine.slots import ALL_SLOTS, MINE, THEIRS, Boards, Flags, Words, bit, span
 
 
 class Ban:
     """What most bans have in common: they look at nothing but the position."""
 
-    @property
-    def order_matters(self) -> bool:
+    def order_matters(self, began: Began) -> Flags | bool:
         """The order of a double's steps changes nothing."""
         return False
 
@@ -123,10 +122,9 @@ class RunnerFirst(Ban):
 
     ahead: int = 1
 
-    @property
-    def order_matters(self) -> bool:
-        """The runner's steps may free the others."""
-        return True
+    def order_matters(self, began: Began) -> Flags | bool:
+        """The runner's steps may free the others, until it has passed."""
+        return np.asarray(began.mine & span(0, self.gate(began.rules)) == 0)
 
     def gate(self, rules: Ruleset) -> int:
         """The point that the runner must have reached, in its own count."""
@@ -213,8 +211,7 @@ class StackLimit(Ban):
 
     most: int = 2
 
-    @property
-    def order_matters(self) -> bool:
+    def order_matters(self, began: Began) -> Flags | bool:
         """A point may have to be left before the next checker comes."""
         return True
 

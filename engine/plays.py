@@ -117,6 +117,11 @@ class Plays:
         """(M,) flags: are two different numbers being played?"""
         return self.began.is_pair.take(self.game)
 
+    @cached_property
+    def in_any_order(self) -> Flags:
+        """(M,) flags: is this a double whose steps may lead elsewhere in another order?"""
+        return (self.began.order_matters & ~self.began.is_pair).take(self.game)
+
     def unfinished(self) -> Plays:
         """The rows that have a number to play; only their boards are needed to go on."""
         going = where(self.left != 0)
@@ -232,10 +237,9 @@ def in_one_order(can: Words, plays: Plays, row: Rows, rules: Ruleset) -> None:
     steps of a pair lead to the same position in either order, whatever they hit or pin: where both
     are legal, the one that plays the smaller number first stays.
     """
-    if not rules.order_matters:
-        later = tables_of(rules).falling.take(plays.src)
-        later[plays.is_pair] = ALL_SLOTS
-        can &= later.take(row)
+    later = tables_of(rules).falling.take(plays.src)
+    later[plays.is_pair | plays.in_any_order] = ALL_SLOTS
+    can &= later.take(row)
     if plays.steps > 1:
         return  # no pair gets so far
     left, is_pair = plays.left.take(row), plays.is_pair.take(row)
@@ -264,20 +268,25 @@ def each_once(plays: Plays, rules: Ruleset) -> Plays:
     bearing off, and bar and hand, from which one enters alike. Doubles meet no equals, unless order
     matters; then all are compared. The keys of all others need not be known.
     """
-    if plays.steps < 2 or (plays.steps > 2 and not rules.order_matters):
+    if plays.steps < 2:
         return plays
-    first = plays.origin
-    assert first is not None
-    source, landing = first.src.take(plays.parent), first.dst.take(plays.parent)
-    alike = (plays.src == landing) | (plays.dst == source) | (plays.dst == OFF) | (landing == OFF)
-    alike |= (source == rules.bar) & (plays.src == rules.hand)
-    is_pair = first.is_pair.take(plays.parent)
-    doubts = where(alike & is_pair | ~is_pair if rules.order_matters else alike & is_pair)
+    doubts = where(plays.in_any_order if plays.steps > 2 else alike(plays, rules) | plays.in_any_order)
     if not doubts.size:
         return plays
     is_kept = np.ones(plays.game.size, np.bool_)
     is_kept[repeated(plays, doubts, rules)] = False
     return plays.take(where(is_kept))
+
+
+def alike(plays: Plays, rules: Ruleset) -> Flags:
+    """(M,) flags: second steps of pairs that may lead to the same as others."""
+    first = plays.origin
+    assert first is not None
+    source, landing = first.src.take(plays.parent), first.dst.take(plays.parent)
+    some: Flags = (plays.src == landing) | (plays.dst == source) | (plays.dst == OFF) | (landing == OFF)
+    some |= (source == rules.bar) & (plays.src == rules.hand)
+    some &= plays.is_pair
+    return some
 
 
 def end_games(plays: Plays, rules: Ruleset) -> None:

@@ -108,6 +108,18 @@ class Began:
         """(N,) words in HIS count: points of mine on which he may not land."""
         return self.rules.turned(self.holding(self.rules.contact.block_at))
 
+    @cached_property
+    def order_matters(self) -> Flags:
+        """(N,) flags: may it matter in which order the numbers of a double are played?"""
+        rules = self.rules
+        judged = rules.formation_scope == "each_step" and any(formation.hard for formation in rules.formations)
+        flags = np.full(len(self.boards), judged)
+        flags |= rules.contact.order_matters(self)
+        flags |= rules.scoring.order_matters(self)
+        for limit in rules.limits:
+            flags |= limit.order_matters(self)
+        return flags
+
 
 class Reached(Protocol):
     """R positions that plays have reached, the chooser is MINE."""
@@ -209,9 +221,8 @@ class Contact(Part, Protocol):
     def memory(self) -> tuple[str, ...]:
         """Names of what has to be remembered beyond the checkers, one slot a side each."""
 
-    @property
-    def order_matters(self) -> bool:
-        """Can the order of a double's steps change what they lead to?"""
+    def order_matters(self, began: Began) -> Flags | bool:
+        """(N,) flags: can the order of a double's steps change what they lead to?"""
 
     @property
     def fate(self) -> Literal["bar", "pinned", "safe"]:
@@ -269,9 +280,8 @@ class Turn(Part, Protocol):
 class Limit(Part, Protocol):
     """A ban on single steps."""
 
-    @property
-    def order_matters(self) -> bool:
-        """Can the order of a double's steps change what they lead to?"""
+    def order_matters(self, began: Began) -> Flags | bool:
+        """(N,) flags: can the order of a double's steps change what they lead to?"""
 
     @property
     def memory(self) -> tuple[str, ...]:
@@ -317,9 +327,8 @@ class Scoring(Part, Protocol):
     def deadlock(self) -> bool:
         """Is a position in which nobody can ever step again a draw?"""
 
-    @property
-    def order_matters(self) -> bool:
-        """Can the order of a double's steps change what they lead to?"""
+    def order_matters(self, began: Began) -> Flags | bool:
+        """(N,) flags: can the order of a double's steps change what they lead to?"""
 
     def payoffs(self, rules: Ruleset) -> tuple[int, ...]:
         """Points of every outcome for the side that reads it, best first, antisymmetric."""
@@ -465,13 +474,6 @@ class Ruleset(Board):
         return row
 
     # -- questions to all parts ----------------------------------------------------------------------
-
-    @cached_property
-    def order_matters(self) -> bool:
-        """Does it matter in which order the numbers of a double are played?"""
-        if self.formation_scope == "each_step" and any(formation.hard for formation in self.formations):
-            return True
-        return self.contact.order_matters or self.scoring.order_matters or any(p.order_matters for p in self.limits)
 
     @cached_property
     def payoffs(self) -> npt.NDArray[np.float32]:

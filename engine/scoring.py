@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from engine.ruleset import Ruleset
+from engine.ruleset import Began, Ruleset
 from engine.slots import MINE, OFF, THEIRS, Boards, Flags, Outcomes, Rows, Slots, where
 
 GOES_ON = np.int8(-1)
@@ -48,7 +48,6 @@ class Race:
     points: tuple[int, ...] = (1, 2, 3)
     third: Literal["far", "home"] = "far"
     deadlock: bool = False
-    order_matters: ClassVar[bool] = False
 
     def tell(self, rules: Ruleset) -> str:
         """Winning and paying as sentences."""
@@ -60,6 +59,10 @@ class Race:
         elif len(self.points) > 2:
             text += f", or {self.points[2]} if he has all the same brought all of them home"
         return text + "." + draw_sentence(self.deadlock)
+
+    def order_matters(self, began: Began) -> bool:
+        """Never: whoever bears off the last checker has no more steps."""
+        return False
 
     def payoffs(self, rules: Ruleset) -> tuple[int, ...]:
         """Best win first, heaviest loss last."""
@@ -105,12 +108,15 @@ class PerChecker:
     """The first to bear off all checkers wins a point for each checker the loser has not borne off."""
 
     deadlock: bool = False
-    order_matters: ClassVar[bool] = False
 
     def tell(self, rules: Ruleset) -> str:
         """Winning and paying as sentences."""
         text = "The first to bear off all checkers wins a point for each checker that the loser has not borne off."
         return text + draw_sentence(self.deadlock)
+
+    def order_matters(self, began: Began) -> bool:
+        """Never: whoever bears off the last checker has no more steps."""
+        return False
 
     def payoffs(self, rules: Ruleset) -> tuple[int, ...]:
         """All checkers first, minus all checkers last."""
@@ -143,7 +149,6 @@ class Mother:
     race: Race | PerChecker
     value: int = 2
     immediate: bool = False
-    order_matters: ClassVar[bool] = True  # the step that ends the game ends the play
     deadlock: ClassVar[bool] = False  # whoever cannot step has lost a mother
 
     def tell(self, rules: Ruleset) -> str:
@@ -155,6 +160,11 @@ class Mother:
             f"{text}, once the pinning side has no checker on its own {rules.points}; "
             "when both sides are pinned so, it is a draw."
         )
+
+    def order_matters(self, began: Began) -> Flags | bool:
+        """The step that ends the game ends the play; it may where his start point holds a lone or pinned checker."""
+        mother = began.boards[:, THEIRS, began.rules.points]
+        return np.asarray((mother == 1) | (mother < 0))
 
     def payoffs(self, rules: Ruleset) -> tuple[int, ...]:
         """Those of the race, the mother's value among them, and a draw if both can be pinned."""

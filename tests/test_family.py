@@ -10,6 +10,7 @@ import pytest
 from engine import VARIANTS, Afterstates, BatchGame, OptionError, Ruleset, afterstates, find_ruleset, queues_of
 from engine.house_rules import options_of
 from engine.notation import decision, format_position
+from engine.ruleset import Began
 
 
 def results(variant: str, position: str, roll: str, rules: Mapping[str, object] | None = None) -> list[str]:
@@ -98,17 +99,16 @@ def rows_of(after: Afterstates) -> set[tuple[int, bytes, int]]:
 
 
 @pytest.mark.parametrize("rules", VARIANTS, ids=[rules.name for rules in VARIANTS])
-def test_doubles_in_falling_order_miss_nothing_that_another_order_finds(rules: Ruleset) -> None:
+def test_doubles_in_falling_order_miss_nothing_that_another_order_finds(
+    rules: Ruleset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     game = BatchGame(rules, 100, seed=9)
     for _ in range(25):
         after = game.afterstates()
         found = rows_of(after)
-        said = rules.order_matters
-        rules.__dict__["order_matters"] = True  # cached there: grow in all orders
-        try:
+        with monkeypatch.context() as patch:  # grow in all orders
+            patch.setattr(Began, "order_matters", property(lambda began: np.ones(len(began.boards), np.bool_)))
             assert rows_of(afterstates(game.boards, game.pending, rules)) == found
-        finally:
-            rules.__dict__["order_matters"] = said
         game.step(after, after.start[:-1] + (game.noise % after.counts.astype(np.uint64)).astype(np.int64))
         over = np.flatnonzero(game.is_over)
         if over.size:
