@@ -265,7 +265,7 @@ def each_once(plays: Plays, rules: Ruleset) -> Plays:
     """The plays of a layer that has grown in one order of the steps, every position once.
 
     Only few of a pair can still be equal: a checker that goes on or steps into the other's place,
-    bearing off, and bar and hand, from which one enters alike. Doubles meet no equals, unless order
+    bearing off twice, and bar and hand, from which one enters alike. Doubles meet no equals, unless order
     matters; then all are compared. The keys of all others need not be known.
     """
     if plays.steps < 2:
@@ -283,7 +283,7 @@ def alike(plays: Plays, rules: Ruleset) -> Flags:
     first = plays.origin
     assert first is not None
     source, landing = first.src.take(plays.parent), first.dst.take(plays.parent)
-    some: Flags = (plays.src == landing) | (plays.dst == source) | (plays.dst == OFF) | (landing == OFF)
+    some: Flags = (plays.src == landing) | (plays.dst == source) | ((plays.dst == OFF) & (landing == OFF))
     some |= (source == rules.bar) & (plays.src == rules.hand)
     some &= plays.is_pair
     return some

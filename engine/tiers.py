@@ -60,7 +60,7 @@ class Ends:
         rules, q = self.rules, queues_of(self.rules)
         asked = np.zeros(self.game.size, np.bool_)
         asked[rows] = True
-        boards = np.concatenate([layer.take(own).key for layer, own in self.by_layer(asked)])
+        boards = np.concatenate([layer.take(own).key for layer, own in self.by_layer(asked) if own.size])
         game, tables = self.game.take(rows), tables_of(rules)
         at = self.began.pending.take(game) * np.intp(LEFTS) + self.left.take(rows)
         follower = np.where(self.outcome.take(rows) >= 0, -1, q.next.reshape(-1).take(at)).astype(np.uint64)
