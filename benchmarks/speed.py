@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from laps import ROUNDS, Lap, Step, figures, lap_of, machine, place, text
+from laps import Lap, Step, figures, lap_of, machine, place, text
 from matplotlib.figure import Figure
 from peers import GENERATORS, Arrays, ask, installed, process_of
 from rich.console import Console
@@ -34,6 +34,7 @@ WARM_UP = 60  # decisions; the games are then spread over all phases
 POSITIONS = 20_000  # recorded for the comparison, rounded up to whole batches
 SHORT_GAME = 40  # plies; the recorded games have 95 on average
 SECTIONS = ("generator", "peers", "training")
+ROUNDS = 21  # short ones: the machine changes its speed by the second
 TRAININGS = 3  # rounds of trainings, which begin with a process
 TRAINED = ("backgammon", "irish")
 BATCH, MINIBATCH = 2_000, 500  # games at once and positions a step, of every rank
