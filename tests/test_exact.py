@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations_with_replacement
@@ -197,8 +198,8 @@ def expected_by_the_book(solution: Solution, number: int) -> float:
     if queue[0] != "roll":
         return best_by_the_book(solution, board, queue)
     faces = range(1, graph.rules.faces + 1)
-    programs = [book.program(graph.rules, board[0], board[1], a, b) + queue[1:] for a in faces for b in faces]
-    return sum(best_by_the_book(solution, board, each) for each in programs) / len(programs)
+    programs = Counter(book.program(graph.rules, board[0], board[1], a, b) + queue[1:] for a in faces for b in faces)
+    return sum(n * best_by_the_book(solution, board, each) for each, n in programs.items()) / programs.total()
 
 
 def best_by_the_book(solution: Solution, board: Boards, queue: board_of.Queue) -> float:
