@@ -28,7 +28,6 @@ from engine.slots import MINE, OFF, THEIRS, Rows
 CLOSE = 1e-11  # a step of iteration that changes no value by more, in points, is the last
 DIGITS = 9  # of points a game that iteration can tell
 ROUNDS = 1000
-RESULTS_AT_ONCE = 50_000  # a slice whose replies fit into the cache
 MAPPED_AT_ONCE = 200_000  # positions of a block
 SETTLING = 30  # sweeps with fixed replies after each choice of the best
 SWEEPS = 100_000
@@ -68,7 +67,7 @@ class Exactness:
 def greedy(
     listed: Values, graph: Graph, ranks: Values | None = None, even: float = 0.0
 ) -> tuple[Values, npt.NDArray[np.uint32]]:
-    """(R,) values of the best replies, and (R,) the one of these that is taken each.
+    """(S,) what the best replies are expected to bring MINE, and (R,) the one of them that is taken each.
 
     Args:
         listed: as `Graph.listed`.
@@ -76,18 +75,20 @@ def greedy(
         ranks: (2 S + K,) in the same order; of equal replies the one with the lowest is taken, then the first.
         even: replies are equal that are no more than this below the best.
     """
-    count = graph.weight.size
-    best, choice = np.empty(count), np.empty(count, np.uint32)
+    mean, choice = np.empty(graph.size), np.empty(graph.weight.size, np.uint32)
 
     def look(low: int) -> None:
-        part = slice(low, min(low + RESULTS_AT_ONCE, count))
+        results = graph.results[low : low + POSITIONS_AT_ONCE + 1]
+        part = slice(int(results[0]), int(results[-1]))
         replies = graph.replies[part.start : part.stop + 1]
         starts = replies[:-1] - replies[0]
         result = np.repeat(np.arange(starts.size), np.diff(replies))
         target = graph.target[replies[0] : replies[-1]]
         values = listed.take(target)
-        best[part] = np.maximum.reduceat(values, starts)
-        is_best = values >= (best[part] - even).take(result)
+        best = np.maximum.reduceat(values, starts)
+        signed = np.where(graph.turned[part], -graph.weight[part], graph.weight[part]) * best
+        mean[low : low + results.size - 1] = np.add.reduceat(signed, results[:-1] - results[0])
+        is_best = values >= (best - even).take(result)
         if ranks is not None:
             order = np.where(is_best, ranks.take(target), np.inf)
             is_best = order == np.minimum.reduceat(order, starts).take(result)
@@ -96,8 +97,8 @@ def greedy(
         first[result.take(rows)] = rows  # the last to be written
         choice[part] = first + np.uint32(replies[0])
 
-    list(threads().map(look, range(0, count, RESULTS_AT_ONCE)))
-    return best, choice
+    list(threads().map(look, range(0, graph.size, POSITIONS_AT_ONCE)))
+    return mean, choice
 
 
 def policy_of(agent: Agent, graph: Graph) -> Policy:
@@ -136,7 +137,7 @@ def ranks(graph: Graph) -> Values:
 def _ahead(agent: LookaheadAgent, graph: Graph) -> tuple[Values, Values]:
     """What an agent makes of all replies at 0-ply, and one roll ahead."""
     shallow = graph.listed(state_values(agent, graph))
-    return shallow, graph.listed(graph.mean(greedy(shallow, graph)[0]))
+    return shallow, graph.listed(greedy(shallow, graph)[0])
 
 
 def _looking_ahead(agent: LookaheadAgent, after: Afterstates, shallow: Values, deep: Values) -> Rows:
@@ -283,18 +284,23 @@ def approach(graph: Graph, values: Values) -> Iterator[tuple[Solution, float]]:
     """
     change = np.inf
     for _ in range(ROUNDS):
-        best, choice = greedy(graph.listed(values), graph)
-        new = graph.mean(best)
+        new, choice = greedy(graph.listed(values), graph)
         before, change = change, float(np.abs(new - values).max())
         values = new
         if CLOSE <= change < before:
-            both = expected(choice, graph, (1.0, -1.0))[0]
-            for _ in range(SETTLING):
-                values = both @ graph.listed(values)
+            values = settle(choice, graph, values)
         yield Solution(graph, values, choice), change
         if change < CLOSE:
             return
     raise NoConvergence(f"{graph.rules.name}: values still change by {change} after {ROUNDS} rounds")
+
+
+def settle(policy: Policy, graph: Graph, values: Values) -> Values:
+    """(S,) values a little later, while both sides keep to a policy."""
+    both = expected(policy, graph, (1.0, -1.0))[0]
+    for _ in range(SETTLING):
+        values = both @ graph.listed(values)
+    return values
 
 
 def solved(graph: Graph, values: Values) -> Solution:
@@ -303,8 +309,10 @@ def solved(graph: Graph, values: Values) -> Solution:
     Raises:
         NoConvergence: they are not the values of this game.
     """
-    best, choice = greedy(graph.listed(values), graph)
-    change = float(np.abs(graph.mean(best) - values).max()) if values.shape == (graph.size,) else np.inf
+    change, choice = np.inf, None
+    if values.shape == (graph.size,):
+        new, choice = greedy(graph.listed(values), graph)
+        change = float(np.abs(new - values).max())
     if not change < 100 * CLOSE:
         raise NoConvergence(f"{graph.rules.name}: the kept values are not those of this game; they change by {change}")
     return Solution(graph, values, choice)

@@ -98,11 +98,6 @@ class Graph:
         matrix.eliminate_zeros()
         return matrix
 
-    def mean(self, values: Values) -> Values:
-        """(S,) what positions are worth for MINE, of (R,) values for the sides that reply."""
-        signed: Values = np.where(self.turned, -self.weight, self.weight) * values
-        return np.asarray(np.add.reduceat(signed, self.results[:-1]))
-
 
 def keys_of(boards: Boards, pending: Codes) -> Keys:
     """(M,) 64 bits for every position; two different ones agree once in about 2 ** 64 pairs."""
