@@ -214,6 +214,11 @@ def mover(policy: Policy, graph: Graph) -> Mover:
     return Mover(*expected(policy, graph, (1.0, 0.0), (0.0, 1.0)))
 
 
+def one_of(own: Values, other: Values, graph: Graph) -> Values:
+    """(2 S + K,) as `Graph.listed`, for a side whose opponent plays by another policy."""
+    return np.concatenate([own, -other, graph.rules.payoffs])
+
+
 def between(
     first: Mover,
     second: Mover,
@@ -237,13 +242,10 @@ def between(
     """
     own, other = (np.zeros(graph.size), np.zeros(graph.size)) if begin is None else begin
     for _ in counted(sweeps, "two policies, sweeps", progress):
-        payoffs = graph.rules.payoffs
-        first_list = np.concatenate([own, -other, payoffs])
-        second_list = np.concatenate([other, -own, payoffs])
-        new_own = first.here @ first_list - second.there @ second_list
-        new_other = second.here @ second_list - first.there @ first_list
-        change = max(np.abs(new_own - own).max(), np.abs(new_other - other).max())
-        own, other = new_own, new_other
+        before = own, other
+        own = first.here @ one_of(own, other, graph) - second.there @ one_of(other, own, graph)
+        other = second.here @ one_of(other, own, graph) - first.there @ one_of(own, other, graph)
+        change = max(np.abs(own - before[0]).max(), np.abs(other - before[1]).max())
         if change < CLOSE / 10:
             return own, other
     if sweeps == SWEEPS:
@@ -326,8 +328,7 @@ def best_response(policy: Policy, graph: Graph, progress: bool = False) -> tuple
     fixed = mover(policy, graph)
     own = other = np.zeros(graph.size)  # MINE is the one who answers; MINE plays the fixed policy
     for _ in counted(ROUNDS, "best response, rounds", progress):
-        listed = np.concatenate([own, -other, graph.rules.payoffs])
-        choice = greedy(listed, graph)[1]
+        choice = greedy(one_of(own, other, graph), graph)[1]
         before = own, other
         own, other = between(mover(choice, graph), fixed, graph, before, SETTLING)
         if max(np.abs(own - before[0]).max(), np.abs(other - before[1]).max()) < CLOSE:

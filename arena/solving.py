@@ -27,7 +27,7 @@ from engine.slots import SLOTS, Boards, Codes, Flags, Keys
 
 Values = npt.NDArray[np.float64]  # (S,): points for MINE
 Replies = npt.NDArray[np.int32]  # (M,): indices into a list of 2 S + K values
-Starts = npt.NDArray[np.int64]
+Starts = npt.NDArray[np.int64] | npt.NDArray[np.uint32]
 POSITIONS_AT_ONCE = 2048  # a slice whose replies fit into the memory
 HOPELESS = 50_000_000  # ways to place the checkers of both sides, of which most can come up
 MOST = 4_000_000  # positions of a game that is kept whole

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from arena.solving import POSITIONS_AT_ONCE, Found, Graph, explored, keys_of
+from arena.solving import POSITIONS_AT_ONCE, Found, Graph, Starts, explored, keys_of
 from engine.queues import queues_of
 from engine.ruleset import InputError, Ruleset
 from engine.slots import OFF, SLOTS, THEIRS, Boards, Codes
@@ -154,8 +154,9 @@ def open_graph(folder: Path, rules: Ruleset) -> Graph:
     )
 
 
-def starts(counts: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-    """(N + 1,) where each of N parts begins."""
-    found = np.zeros(counts.size + 1, np.int64)
+def starts(counts: npt.NDArray[np.int32]) -> Starts:
+    """(N + 1,) where each of N parts begins, in half the bytes where these do."""
+    total = int(counts.sum(dtype=np.int64))
+    found: npt.NDArray[Any] = np.zeros(counts.size + 1, np.int64 if total >> 32 else np.uint32)
     np.cumsum(counts, out=found[1:])
     return found

@@ -155,8 +155,23 @@ def all_positions(rules: Ruleset) -> tuple[Boards, Codes]:
     return boards, np.full(len(boards), queues_of(rules).code(("roll",)), np.int8)
 
 
+def is_of_equal_plays(shares: npt.NDArray[np.float64], number: int, solution: Solution) -> bool:
+    """Do (S, K) shares of outcomes follow, for this position, from best plays, whichever of equal ones is taken?"""
+    graph, listed = solution.graph, solution.graph.listed(solution.values)
+    of_replies = np.concatenate([shares, shares[:, ::-1], np.eye(shares.shape[1])])
+    low = high = np.zeros(shares.shape[1])
+    for result in range(graph.results[number], graph.results[number + 1]):
+        target = graph.target[graph.replies[result] : graph.replies[result + 1]]
+        best = of_replies[target[listed[target] > listed[target].max() - 1e-5]]
+        low, high = low + graph.weight[result] * best.min(axis=0), high + graph.weight[result] * best.max(axis=0)
+    return bool(((low - 1e-4 < shares[number]) & (shares[number] < high + 1e-4)).all())
+
+
 def against_makehyper(checkers: int, folder: Path) -> tuple[int, int]:
-    """How many positions there are, and in how many a probability differs by 1e-4; no equity may."""
+    """How many positions there are, and in how many a probability differs by 1e-4.
+
+    No equity may, and what differs has to follow from other plays of the same equity.
+    """
     assert MAKEHYPER is not None
     file = folder / "hyper.bd"
     subprocess.run([MAKEHYPER, "-n", "-c", str(checkers), "-f", str(file)], capture_output=True, check=True)
@@ -171,7 +186,13 @@ def against_makehyper(checkers: int, folder: Path) -> tuple[int, int]:
     found = theirs[index[:, 0] * round(len(theirs) ** 0.5) + index[:, 1]]
     is_other = (np.abs(np.concatenate(ours, axis=1) - found) >= 1e-4).any(axis=1)
     equity = found @ [2, 1, 1, -1, -1] - 1
-    assert np.abs(equity - solution.values[solution.graph.find(boards, pending)]).max() < 1e-5
+    number = solution.graph.find(boards, pending)
+    assert np.abs(equity - solution.values[number]).max() < 1e-5
+    win, gammon, backgammon, lost_gammon, lost_backgammon = found.T
+    losses = [1 - win - lost_gammon, lost_gammon - lost_backgammon, lost_backgammon]
+    theirs_by_number = np.zeros((solution.graph.size, 6))
+    theirs_by_number[number] = np.stack([backgammon, gammon - backgammon, win - gammon, *losses], axis=1)
+    assert all(is_of_equal_plays(theirs_by_number, at, solution) for at in number[is_other].tolist())
     return len(boards), int(is_other.sum())
 
 
@@ -183,7 +204,7 @@ def test_every_position_with_one_checker_a_side_is_worth_what_another_program_sa
 @pytest.mark.full
 @pytest.mark.skipif(MAKEHYPER is None, reason="gnubg's makehyper is not installed")
 def test_every_position_with_two_checkers_a_side_is_worth_what_another_program_says(tmp_path: Path) -> None:
-    positions, others = against_makehyper(2, tmp_path)  # plays of equal equity but other outcomes lead to the others
+    positions, others = against_makehyper(2, tmp_path)
     assert positions == 106_552
     assert others < 0.02 * positions
 
