@@ -203,6 +203,12 @@ def remembered(rules: Any, row: Row) -> Row:
     return changed(row, slot, 1)
 
 
+def waiting(rules: Any, row: Row) -> Row:
+    """While I play, nobody asks how many stood on his head."""
+    slot = memory(rules).get("head")
+    return row if slot is None else changed(row, slot, 0)
+
+
 def passed_on(rules: Any, position: Position) -> Position:
     """My turn is over and his begins: one more turn of mine is past, his head stands as he finds it."""
     slots = memory(rules)

@@ -29,6 +29,7 @@ from tests.rulebook_board import (
     passed_on,
     quarter,
     remembered,
+    waiting,
 )
 
 
@@ -171,7 +172,7 @@ def result_of(rules: Any, queue: Queue, end: End, is_forced_pass: bool) -> Resul
 
     7.5: after a forced pass, which in 7.3.5 is a tier with no legal play, a dead position is a draw.
     """
-    mine, theirs = remembered(rules, end.position.mine), remembered(rules, end.position.theirs)
+    mine, theirs = remembered(rules, end.position.mine), waiting(rules, remembered(rules, end.position.theirs))
     now = Position(mine, theirs)
     points = points_won(rules, now)
     if points is not None:

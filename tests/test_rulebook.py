@@ -96,6 +96,16 @@ def test_house_rules(name: str) -> None:
     compare(*sample(HOUSE[name], FEW_OF_HOUSE), HOUSE[name])
 
 
+@pytest.mark.parametrize("name", VARIANTS | HOUSE)
+def test_whatever_the_first_roll_of_a_game_brings(name: str) -> None:
+    rules = (VARIANTS | HOUSE)[name]
+    q = engine.queues_of(rules)
+    waits = [q.code(("first",)), q.code(("roll",))]
+    codes = np.unique(np.concatenate([q.chance_code[:, code, : int(q.ways[code])].ravel() for code in waits]))
+    codes = codes[~q.is_chance.take(codes)]
+    compare(np.broadcast_to(rules.start_row, (codes.size, 2, SLOTS)).copy(), codes.astype(np.int8), rules)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("name", VARIANTS)
 def test_variant_in_full(name: str) -> None:
