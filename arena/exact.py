@@ -101,8 +101,13 @@ def greedy(
     return mean, choice
 
 
-def policy_of(agent: Agent, graph: Graph) -> Policy:
+def policy_of(agent: Agent, graph: Graph, judged: Values | None = None) -> Policy:
     """What an agent does in every decision of a game.
+
+    Args:
+        agent: made for these rules.
+        graph: of the game.
+        judged: its `state_values`, where they are known already.
 
     Raises:
         AgentError: it plays by chance and does not say with which shares.
@@ -111,13 +116,17 @@ def policy_of(agent: Agent, graph: Graph) -> Policy:
         shares = np.concatenate([agent.shares(after) for _, _, after in graph.decisions()])
         columns = np.arange(shares.size, dtype=np.int32)
         return sparse.csr_array((shares, columns, graph.replies), shape=(graph.weight.size, shares.size))
+    shallow = np.zeros(0)
+    if isinstance(agent, ValueAgent):
+        shallow = graph.listed(state_values(agent, graph) if judged is None else judged)
     if type(agent) is ValueAgent and not agent.noise:
-        return greedy(graph.listed(state_values(agent, graph)), graph, ranks(graph), EVEN)[1]
+        return greedy(shallow, graph, ranks(graph), EVEN)[1]
     choice = np.empty(graph.weight.size, np.uint32)
-    judged = _ahead(agent, graph) if type(agent) is LookaheadAgent else ()
+    deep = graph.listed(greedy(shallow, graph)[0]) if type(agent) is LookaheadAgent else shallow
     for results, replies, after in graph.decisions():
         if type(agent) is LookaheadAgent:
-            rows = _looking_ahead(agent, after, *(values.take(graph.target[replies]) for values in judged))
+            target = graph.target[replies]
+            rows = _looking_ahead(agent, after, shallow.take(target), deep.take(target))
         else:
             noise = np.zeros(after.decided.size, np.uint64)
             rows = agent.choose(after, noise)
@@ -132,12 +141,6 @@ def ranks(graph: Graph) -> Values:
     boards, count = graph.boards, graph.rules.payoffs.size
     mine, theirs = (pips(boards[:, side], graph.rules) - 1000.0 * boards[:, side, OFF] for side in (MINE, THEIRS))
     return np.concatenate([mine, theirs, np.full(count, -1000.0 * graph.rules.checkers)])
-
-
-def _ahead(agent: LookaheadAgent, graph: Graph) -> tuple[Values, Values]:
-    """What an agent makes of all replies at 0-ply, and one roll ahead."""
-    shallow = graph.listed(state_values(agent, graph))
-    return shallow, graph.listed(greedy(shallow, graph)[0])
 
 
 def _looking_ahead(agent: LookaheadAgent, after: Afterstates, shallow: Values, deep: Values) -> Rows:
@@ -185,16 +188,14 @@ class Mover:
     there: Linear
 
 
-def replied(policy: Policy, results: slice, graph: Graph) -> sparse.csr_array:
-    """(R', 2 S + K) where a policy goes after some of the results of dice."""
+def replied(dice: sparse.csr_array, policy: Policy, graph: Graph) -> sparse.csr_array:
+    """(N, 2 S + K) where a policy leads that is asked for each of the (N, R') results of dice."""
     size = 2 * graph.size + graph.rules.payoffs.size
     if isinstance(policy, np.ndarray):
-        rows, starts = policy[results], np.arange(results.stop - results.start + 1)
-        shares = np.ones(rows.size)
-    else:
-        part = policy[results]
-        rows, starts, shares = part.indices, part.indptr, part.data
-    return sparse.csr_array((shares, graph.target.take(rows), starts), shape=(starts.size - 1, size))
+        rows = graph.target.take(policy.take(dice.indices))
+        return sparse.csr_array((dice.data, rows, dice.indptr), shape=(dice.shape[0], size))
+    shape = policy.shape[0], size
+    return dice @ sparse.csr_array((policy.data, graph.target.take(policy.indices), policy.indptr), shape=shape)
 
 
 def expected(policy: Policy, graph: Graph, *signs: tuple[float, float]) -> list[Linear]:
@@ -202,8 +203,8 @@ def expected(policy: Policy, graph: Graph, *signs: tuple[float, float]) -> list[
 
     def block(low: int) -> list[sparse.csr_array]:
         results = graph.results[low : min(low + MAPPED_AT_ONCE, graph.size) + 1]
-        replies = replied(policy, slice(int(results[0]), int(results[-1])), graph)
-        return [graph.dice(results, *pair) @ replies for pair in signs]
+        replies = policy[int(results[0]) : int(results[-1])]
+        return [replied(graph.dice(results, *pair), replies, graph) for pair in signs]
 
     blocks = threads().map(block, range(0, graph.size, MAPPED_AT_ONCE))
     return [Linear(list(part)) for part in zip(*blocks, strict=True)]
@@ -320,13 +321,20 @@ def solved(graph: Graph, values: Values) -> Solution:
     return Solution(graph, values, choice)
 
 
-def best_response(policy: Policy, graph: Graph, progress: bool = False) -> tuple[Values, Values]:
+def best_response(
+    fixed: Mover, graph: Graph, begin: tuple[Values, Values] | None = None, progress: bool = False
+) -> tuple[Values, Values]:
     """(S,) values for MINE where it is the best opponent there can be of a fixed policy, and where it is the policy.
 
     As `solve`: the best replies to what is expected against the policy, then values settle a little.
+
+    Args:
+        fixed: the policy.
+        graph: of the game.
+        begin: both values for some opponent, who is to be improved on; of an endless game where None.
+        progress: count the rounds on a bar.
     """
-    fixed = mover(policy, graph)
-    own = other = np.zeros(graph.size)  # MINE is the one who answers; MINE plays the fixed policy
+    own, other = (np.zeros(graph.size), np.zeros(graph.size)) if begin is None else begin
     for _ in counted(ROUNDS, "best response, rounds", progress):
         choice = greedy(one_of(own, other, graph), graph)[1]
         before = own, other
@@ -354,8 +362,9 @@ def measure(policy: Policy, solution: Solution, judged: Values | None = None, *,
         progress: show bars.
     """
     graph, best = solution.graph, solution.values
-    own, other = between(mover(policy, graph), mover(solution.policy, graph), graph, progress=progress)
-    answer, answered = best_response(policy, graph, progress)
+    fixed = mover(policy, graph)
+    own, other = between(fixed, mover(solution.policy, graph), graph, progress=progress)
+    answer, answered = best_response(fixed, graph, (other, own), progress)
     error = None if judged is None else judged - best
     return Exactness(
         None if error is None else float(np.sqrt(np.mean(error**2))),

@@ -24,7 +24,7 @@ from agents.registry import make_agent
 from agents.value import ValueAgent
 from arena.commands.exact import begun, kept, save
 from arena.duel import duel
-from arena.exact import Solution, approach, best_response, measure, outcome_shares, policy_of, solve
+from arena.exact import Solution, approach, best_response, measure, mover, outcome_shares, policy_of, solve
 from arena.parts import decided
 from arena.solving import Graph, graph_of
 from arena.whole import make_graph
@@ -93,8 +93,11 @@ def test_a_game_is_worth_nothing_before_it_is_settled_who_begins(name: str) -> N
 def test_nobody_is_exploited_for_less_than_perfect_play_wins(name: str) -> None:
     solution = tiny(name)
     for spec in ("random", "pips"):
-        found = measure(policy_of(make_agent(spec, solution.graph.rules), solution.graph), solution)
+        policy = policy_of(make_agent(spec, solution.graph.rules), solution.graph)
+        found = measure(policy, solution)
         assert 0 <= found.regret <= found.exploitability
+        answer, answered = best_response(mover(policy, solution.graph), solution.graph)
+        assert found.exploitability == pytest.approx((answer[0] - answered[0]) / 2, abs=1e-9)  # wherever it began
     assert found.exploitability > 0
 
 
@@ -106,7 +109,7 @@ def test_games_played_out_show_the_same_regret_and_exploitability(spec: str) -> 
     policy = policy_of(agent, graph)
     found = measure(policy, solution)
     optimal = Table(graph, solution.values, solution.values)
-    answer = Table(graph, *best_response(policy, graph))
+    answer = Table(graph, *best_response(mover(policy, graph), graph))
     for other, points in ((optimal, found.regret), (answer, found.exploitability)):
         games = duel(graph.rules, other, agent, 20_000, seed=5)
         error = games.points.std() / np.sqrt(games.points.size)

@@ -56,8 +56,8 @@ def find(args: argparse.Namespace) -> Findings:
     began = time.monotonic()
     solution = kept(rules, args.keep) if args.keep is not None else solve(graph_of(rules, progress=True))
     graph = solution.graph
-    policy = solution.policy if agent is None else policy_of(agent, graph)
     judged = state_values(agent, graph) if isinstance(agent, ValueAgent) else None
+    policy = solution.policy if agent is None else policy_of(agent, graph, judged)
     found = measure(policy, solution, solution.values if agent is None else judged, progress=True)
     counts = decided(graph) if args.parts else None
     record = asdict(found) | {
