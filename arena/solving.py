@@ -92,11 +92,14 @@ class Graph:
     def dice(self, results: Starts, here: float, there: float) -> sparse.csr_array:
         """(N, R') weights of the `results` (N + 1,) of N positions, times `here` where MINE replies, else `there`."""
         part = slice(int(results[0]), int(results[-1]))
-        weight = np.where(self.turned[part], there, here) * self.weight[part]
+        turned, weight, starts = self.turned[part], self.weight[part], results - results[0]
         columns = np.arange(weight.size, dtype=np.int32)
-        matrix = sparse.csr_array((weight, columns, results - results[0]), shape=(results.size - 1, weight.size))
-        matrix.eliminate_zeros()
-        return matrix
+        if here != 1.0 or turned.any():  # else the weights are those of the graph, not copied
+            factor = np.where(turned, there, here)
+            counted = factor != 0.0
+            starts = np.append(0, np.cumsum(counted))[starts]
+            weight, columns = (factor * weight)[counted], columns[counted]
+        return sparse.csr_array((weight, columns, starts), shape=(results.size - 1, turned.size))
 
 
 def keys_of(boards: Boards, pending: Codes) -> Keys:
