@@ -85,6 +85,14 @@ def keep_memory() -> None:
         pass
 
 
+def release_memory() -> None:
+    """Return to the system what is kept but free: over hours, the gaps between arrays of many sizes add up."""
+    try:
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+    except (OSError, AttributeError):
+        pass
+
+
 def run(main: Callable[[], int]) -> NoReturn:
     """Exit with what `main` returns; bad input ends with one line and 2, Ctrl-C with 130."""
     keep_memory()

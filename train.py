@@ -12,7 +12,7 @@ from agents.registry import make_agent
 from agents.value import ValueAgent
 from arena.duel import Duel, duel, improved, joined
 from arena.report import duel_line
-from cli import Parser, Stopped, run
+from cli import Parser, Stopped, release_memory, run
 from engine.ruleset import InputError
 from engine.variants import find_ruleset
 from learning.checkpoint import restore
@@ -100,6 +100,7 @@ def train(learner: Learner, games: Games, folder: RunFolder, log: Log, stop: Sto
             folder.snapshot(learner)
         if folder.is_save_due(learner) or learner.progress >= 1 or stopping:
             folder.save(learner, ranks.gather(games.states()), log.state())
+            release_memory()
         if stopping and learner.progress < 1:
             stop.number = stop.number or stopping
             raise Stopped(f"stopped; go on with: python train.py --resume {folder.path}", stop.code)
