@@ -6,6 +6,7 @@ import argparse
 import ctypes
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from engine.ruleset import InputError
@@ -87,10 +88,8 @@ def keep_memory() -> None:
 
 def release_memory() -> None:
     """Return to the system what is kept but free: over hours, the gaps between arrays of many sizes add up."""
-    try:
+    with suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)
-    except (OSError, AttributeError):
-        pass
 
 
 def run(main: Callable[[], int]) -> NoReturn:
