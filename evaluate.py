@@ -87,7 +87,7 @@ def main() -> int:
     if str(args.json) == "-":
         print(json.dumps(record))
         return 0
-    Console().print(shown)
+    Console(highlight=False).print(shown)
     if judge is None and args.luck is None:
         print(f"No luck adjustment: {NO_NET}.")
     if args.json is not None:

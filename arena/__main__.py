@@ -53,7 +53,7 @@ def main() -> int:
         print(json.dumps(findings.record))
     else:
         for shown in findings.shown:
-            Console().print(shown)
+            Console(highlight=False).print(shown)
     if args.json is not None and str(args.json) != "-":
         args.json.write_text(json.dumps(findings.record, indent=1) + "\n", encoding="utf-8")
     if args.report is not None:

@@ -274,7 +274,7 @@ def main() -> int:
     command = f"python benchmarks/speed.py --seconds {args.seconds} --training {args.training} --batch {args.batch}"
     command += f" --seed {args.seed} --only {' '.join(args.only)}"
     facts = {"rounds": ROUNDS, "trainings": TRAININGS, "batch": args.batch, **machine()}
-    Console().print(command, *tables(found), NOTE.format(**facts), sep="\n")
+    Console(highlight=False).print(command, *tables(found), NOTE.format(**facts), sep="\n")
     if args.json is not None:
         record = {"command": command, "seed": args.seed, "machine": machine(), **facts, **found}
         args.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

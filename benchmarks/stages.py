@@ -208,7 +208,7 @@ def main() -> int:
     for name in [find_ruleset(variant).name for variant in args.variants or ("backgammon", "irish")]:
         found[name] = measure(name, args.games, args.seconds, args.seed)
         facts = {"games": args.games, "seconds": f"{args.seconds / ROUNDS:g}", "rounds": ROUNDS, **machine()}
-        Console().print(table(found[name], name), NOTE.format(variant=name, **facts), sep="\n")
+        Console(highlight=False).print(table(found[name], name), NOTE.format(variant=name, **facts), sep="\n")
     if args.json is not None:
         record = {"seed": args.seed, **facts, "figures": found}
         args.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
