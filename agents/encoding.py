@@ -46,14 +46,14 @@ class Encoding:
             (A,) int64 rows of the table, (M,) int64 starts.
         """
         marked = boards.reshape(pending.size, 2 * SLOTS).copy()
-        marked[:, LAST] = 1  # where the row of the queue will be
+        marked[:, LAST] = 1  # where the row of the queue will be, the last of each position
         flat = marked.reshape(-1)
         at = where(flat.view(np.bool_))
-        each = np.bincount(at >> 6, minlength=pending.size)
-        ends = np.cumsum(each)
-        rows = self.place.take(at & (2 * SLOTS - 1)) + (flat.take(at) & (COUNTS - 1))
-        rows[ends - 1] = self.cells.size * COUNTS + pending.astype(np.int64)
-        return rows, ends - each
+        cells = at & (2 * SLOTS - 1)
+        ends = where(cells == LAST)
+        rows = self.place.take(cells) + (flat.take(at) & (COUNTS - 1))
+        rows[ends] = self.cells.size * COUNTS + pending.astype(np.int64)
+        return rows, np.concatenate([[0], ends + 1])[:-1]
 
 
 @lru_cache(maxsize=16)

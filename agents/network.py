@@ -69,7 +69,7 @@ class ValueNet(nn.Module):
 
     def table(self) -> Tensor:
         """(R, hidden[0]): the first layer as a table, a row for each (cell, count) and each queue."""
-        board = torch.einsum("vl,clh->cvh", self.levels, self.board_weight).reshape(-1, self.hidden[0])
+        board = torch.matmul(self.levels, self.board_weight).reshape(-1, self.hidden[0])
         return torch.cat([board, self.queues @ self.queue_weight + self.bias])
 
     def signal(self, table: Tensor, rows: Tensor, starts: Tensor | None) -> Tensor:

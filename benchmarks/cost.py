@@ -84,7 +84,7 @@ def main() -> int:
     place(args.plot, "--plot")
     found = measure(args.variant, args.seconds, args.seed)
     facts = {"variant": args.variant, "seconds": args.seconds, "seed": args.seed, "kib": kib_a_game(found), **machine()}
-    Console().print(table(found), NOTE.format(**facts), sep="\n")
+    Console(highlight=False).print(table(found), NOTE.format(**facts), sep="\n")
     if args.json is not None:
         args.json.write_text(json.dumps({**facts, "figures": found}, indent=1) + "\n", encoding="utf-8")
     if args.plot is not None:

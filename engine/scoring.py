@@ -70,11 +70,13 @@ class Race:
 
     def possible(self, boards: Boards, rules: Ruleset) -> npt.NDArray[np.bool_]:
         """(M, K) flags: who has a checker off can lose a single game only."""
-        payoffs = np.array(self.payoffs(rules))
-        is_single = np.abs(payoffs) <= self.points[0]
+        payoffs = self.payoffs(rules)
         can_lose_more = boards[:, :, OFF] == 0
-        more = np.where(payoffs > 0, can_lose_more[:, THEIRS, None], can_lose_more[:, MINE, None])
-        return np.asarray(is_single | more)
+        flags = np.ones((len(boards), len(payoffs)), np.bool_)
+        for column, points in enumerate(payoffs):
+            if abs(points) > self.points[0]:
+                flags[:, column] = can_lose_more[:, THEIRS if points > 0 else MINE]
+        return flags
 
     def is_worst(self, boards: Boards, rules: Ruleset) -> Flags:
         """(M,) flags: what pays the third value, for losers THEIRS that have borne off none."""
