@@ -79,12 +79,10 @@ def keep_memory() -> None:
     of the time of a batch of 4,096 games. Other C libraries are left alone.
     """
     trim_threshold, mmap_threshold = -1, -3  # as malloc.h numbers them
-    try:
+    with suppress(OSError, AttributeError):
         libc = ctypes.CDLL("libc.so.6")
         libc.mallopt(trim_threshold, 1 << 30)
         libc.mallopt(mmap_threshold, 1 << 30)
-    except (OSError, AttributeError):
-        pass
 
 
 def release_memory() -> None:
