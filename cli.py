@@ -8,6 +8,7 @@ import gc
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 from engine.ruleset import InputError
@@ -70,6 +71,20 @@ def at_least(least: int) -> Callable[[str], int]:
         return value
 
     return number
+
+
+def check_json(file: Path | None) -> None:
+    """Make sure, before any work, that `--json FILE` can be written; `-` is standard output.
+
+    Raises:
+        InputError: it is a folder, or lies in none.
+    """
+    if file is None or str(file) == "-":
+        return
+    if not file.parent.is_dir():
+        raise InputError(f"--json {file}: there is no folder {file.parent}")
+    if file.is_dir():
+        raise InputError(f"--json {file}: is a folder; give a file")
 
 
 def keep_memory() -> None:

@@ -11,13 +11,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from agents.base import AgentError
 from agents.registry import make_agent, usages
 from arena.luck import NO_NET, judge_for
 from arena.match import check_asked, match
 from arena.report import cross_table, duel_table
 from arena.show import shown_games
-from cli import Parser, apart, at_least, run
+from cli import Parser, apart, at_least, check_json, run
 from engine.variants import find_ruleset
 
 
@@ -63,8 +62,7 @@ def main() -> int:
     rules = find_ruleset(args.variant, args.rules)
     agents = [make_agent(spec, rules) for spec in args.agents]
     judge = judge_for(agents, args.luck, rules)
-    if args.json is not None and str(args.json) != "-" and not args.json.parent.is_dir():
-        raise AgentError(f"--json {args.json}: there is no folder {args.json.parent}")
+    check_json(args.json)
     if args.report is not None:
         from arena.page import check_folder  # pictures are loaded only for a page
 

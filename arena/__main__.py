@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from arena.page import check_folder, write_page
-from cli import Parser, at_least, run
+from cli import Parser, at_least, check_json, run
 from engine.ruleset import InputError
 
 COMMANDS = {  # name -> what it measures; the module is `arena.commands.NAME`
@@ -42,8 +42,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there; - prints only them")
     parser.add_argument("--report", type=Path, metavar="DIR", help="write a page and the figures into this folder")
     args = parser.parse_intermixed_args(words)
-    if args.json is not None and str(args.json) != "-" and not args.json.parent.is_dir():
-        raise InputError(f"--json {args.json}: there is no folder {args.json.parent}")
+    check_json(args.json)
     if args.report is not None:
         check_folder(args.report)
     findings = module.find(args)

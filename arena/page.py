@@ -242,17 +242,17 @@ def boards(
     return Section(title, _render("pictures", title=title, pictures=drawn, note=note))
 
 
-def check_folder(folder: Path) -> None:
-    """Make sure, before any work, that a page can be written into a folder; it need not exist.
+def check_folder(folder: Path, option: str = "--report") -> None:
+    """Make sure, before any work, that files can be written into the folder of an option; it need not exist.
 
     Raises:
         InputError: it is a file, lies in one, or may not be written.
     """
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not there.is_dir():
-        raise InputError(f"--report {folder}: {there} is a file; give a folder")
+        raise InputError(f"{option} {folder}: {there} is a file; give a folder")
     if not os.access(there, os.W_OK):
-        raise InputError(f"--report {folder}: {there} may not be written; give another folder")
+        raise InputError(f"{option} {folder}: {there} may not be written; give another folder")
 
 
 def write_page(folder: Path, findings: Findings, command: str) -> Path:

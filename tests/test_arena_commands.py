@@ -172,6 +172,10 @@ def test_cross_prints_the_matrix_as_json() -> None:
     assert record["left_out"] == []
 
 
+def test_figures_go_into_a_file() -> None:
+    refused(run("-m", "arena", "exact", "irish", "pips", "rules.checkers=1", "--json", "."), "--json", "is a folder")
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

@@ -139,6 +139,7 @@ def test_bad_input_ends_with_one_line_and_exit_code_2(words: list[str], parts: l
         (["irish", "random", "pips", "--games", "1"], ["below 2"]),
         (["irish", "random", "pips", "rules.x=1"], ["did you mean"]),
         (["irish", "random", "pips", "--json", "no/such/folder.json"], ["there is no folder"]),
+        (["irish", "random", "pips", "--json", "."], ["--json", "is a folder"]),
     ],
 )
 def test_evaluate_refuses_bad_input(words: list[str], parts: list[str]) -> None:

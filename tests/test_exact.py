@@ -304,6 +304,7 @@ def test_a_kept_game_is_the_same_game_and_another_one_is_refused(tmp_path: Path)
     values = tmp_path / "game" / "values.npy"
     np.save(values, np.zeros_like(np.load(values)))
     refused(run(*words, "--keep", str(tmp_path / "game")), "remove it")
+    refused(run(*words, "--keep", str(values)), "--keep", "is a file; give a folder")
 
 
 def test_a_solution_that_was_interrupted_goes_on_from_its_values(tmp_path: Path) -> None:

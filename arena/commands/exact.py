@@ -14,7 +14,7 @@ from tqdm import tqdm
 from agents.registry import make_agent, usages
 from agents.value import ValueAgent
 from arena.exact import Exactness, NoConvergence, Solution, approach, measure, policy_of, solve, solved, state_values
-from arena.page import Findings, grid, table, text
+from arena.page import Findings, check_folder, grid, table, text
 from arena.parts import decided
 from arena.solving import Graph, Values, graph_of
 from arena.whole import make_graph, open_graph
@@ -46,12 +46,14 @@ def find(args: argparse.Namespace) -> Findings:
     """Solve the game, measure the agent.
 
     Raises:
-        InputError: not one agent, or a game with too many positions.
+        InputError: not one agent, a game with too many positions, or nothing can be kept where it should be.
     """
     words, house = apart(args.agent)
     if len(words) != 1:
         raise InputError(f"python -m arena exact: one AGENT is measured, found {len(words)}: {' '.join(words)}")
     rules = find_ruleset(args.variant, house)
+    if args.keep is not None:
+        check_folder(args.keep, "--keep")
     agent = None if words[0] == OPTIMAL else make_agent(words[0], rules)
     began = time.monotonic()
     solution = kept(rules, args.keep) if args.keep is not None else solve(graph_of(rules, progress=True))
