@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import gc
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -73,8 +74,8 @@ def at_least(least: int) -> Callable[[str], int]:
     return number
 
 
-def check_json(file: Path | None) -> None:
-    """Make sure, before any work, that `--json FILE` can be written; `-` is standard output.
+def check_file(file: Path | None, option: str) -> None:
+    """Make sure, before any work, that the file of an option can be written; `-` is standard output.
 
     Raises:
         InputError: it is a folder, or lies in none.
@@ -82,9 +83,22 @@ def check_json(file: Path | None) -> None:
     if file is None or str(file) == "-":
         return
     if not file.parent.is_dir():
-        raise InputError(f"--json {file}: there is no folder {file.parent}")
+        raise InputError(f"{option} {file}: there is no folder {file.parent}")
     if file.is_dir():
-        raise InputError(f"--json {file}: is a folder; give a file")
+        raise InputError(f"{option} {file}: is a folder; give a file")
+
+
+def check_folder(folder: Path, option: str) -> None:
+    """Make sure, before any work, that files can be written into the folder of an option; it need not exist.
+
+    Raises:
+        InputError: it is a file, lies in one, or may not be written.
+    """
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise InputError(f"{option} {folder}: {there} is a file; give a folder")
+    if not os.access(there, os.W_OK):
+        raise InputError(f"{option} {folder}: {there} may not be written; give another folder")
 
 
 def keep_memory() -> None:

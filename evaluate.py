@@ -16,7 +16,7 @@ from arena.luck import NO_NET, judge_for
 from arena.match import check_asked, match
 from arena.report import cross_table, duel_table
 from arena.show import shown_games
-from cli import Parser, apart, at_least, check_json, run
+from cli import Parser, apart, at_least, check_file, check_folder, run
 from engine.variants import find_ruleset
 
 
@@ -62,11 +62,9 @@ def main() -> int:
     rules = find_ruleset(args.variant, args.rules)
     agents = [make_agent(spec, rules) for spec in args.agents]
     judge = judge_for(agents, args.luck, rules)
-    check_json(args.json)
+    check_file(args.json, "--json")
     if args.report is not None:
-        from arena.page import check_folder  # pictures are loaded only for a page
-
-        check_folder(args.report)
+        check_folder(args.report, "--report")
     for block in shown_games(rules, (agents[0], agents[1]), args.show, args.seed):
         print(block, flush=True)
     until = args.until is not None

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from arena.page import check_folder, write_page
-from cli import Parser, at_least, check_json, run
+from arena.page import write_page
+from cli import Parser, at_least, check_file, check_folder, run
 from engine.ruleset import InputError
 
 COMMANDS = {  # name -> what it measures; the module is `arena.commands.NAME`
@@ -42,9 +42,9 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there; - prints only them")
     parser.add_argument("--report", type=Path, metavar="DIR", help="write a page and the figures into this folder")
     args = parser.parse_intermixed_args(words)
-    check_json(args.json)
+    check_file(args.json, "--json")
     if args.report is not None:
-        check_folder(args.report)
+        check_folder(args.report, "--report")
     findings = module.find(args)
     command = shlex.join(["python", "-m", "arena", *sys.argv[1:]])
     findings.record.update(command=command, seed=args.seed)

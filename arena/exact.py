@@ -116,23 +116,26 @@ def policy_of(agent: Agent, graph: Graph, judged: Values | None = None) -> Polic
         shares = np.concatenate([agent.shares(after) for _, _, after in graph.decisions()])
         columns = np.arange(shares.size, dtype=np.int32)
         return sparse.csr_array((shares, columns, graph.replies), shape=(graph.weight.size, shares.size))
-    shallow = np.zeros(0)
-    if isinstance(agent, ValueAgent):
-        shallow = graph.listed(state_values(agent, graph) if judged is None else judged)
-    if type(agent) is ValueAgent and not agent.noise:
-        return greedy(shallow, graph, ranks(graph), EVEN)[1]
+    if isinstance(agent, ValueAgent) and type(agent) in (ValueAgent, LookaheadAgent) and not agent.noise:
+        return _by_values(agent, graph.listed(state_values(agent, graph) if judged is None else judged), graph)
     choice = np.empty(graph.weight.size, np.uint32)
-    deep = graph.listed(greedy(shallow, graph)[0]) if type(agent) is LookaheadAgent else shallow
     for results, replies, after in graph.decisions():
-        if type(agent) is LookaheadAgent:
-            target = graph.target[replies]
-            rows = _looking_ahead(agent, after, shallow.take(target), deep.take(target))
-        else:
-            noise = np.zeros(after.decided.size, np.uint64)
-            rows = agent.choose(after, noise)
-            if (rows != agent.choose(after, ~noise)).any():
-                raise AgentError(f"agent {agent.spec!r}: plays by chance and does not say with which shares")
+        noise = np.zeros(after.decided.size, np.uint64)
+        rows = agent.choose(after, noise)
+        if (rows != agent.choose(after, ~noise)).any():
+            raise AgentError(f"agent {agent.spec!r}: plays by chance and does not say with which shares")
         choice[results] = rows + replies.start
+    return choice
+
+
+def _by_values(agent: ValueAgent, shallow: Values, graph: Graph) -> npt.NDArray[np.uint32]:
+    """(R,) what an agent takes that goes by what it thinks of the positions, (2 S + K,) as listed."""
+    if not isinstance(agent, LookaheadAgent):
+        return greedy(shallow, graph, ranks(graph), EVEN)[1]
+    deep, choice = graph.listed(greedy(shallow, graph)[0]), np.empty(graph.weight.size, np.uint32)
+    for results, replies, after in graph.decisions():
+        target = graph.target[replies]
+        choice[results] = _looking_ahead(agent, after, shallow.take(target), deep.take(target)) + replies.start
     return choice
 
 
@@ -348,8 +351,8 @@ def counted(most: int, what: str, progress: bool) -> Iterator[int]:
     """0, 1, .. most - 1, on a bar that does not know where it will end."""
     with tqdm(desc=what, unit="", disable=None if progress else True) as bar:
         for number in range(most):
-            yield number
             bar.update()
+            yield number
 
 
 def measure(policy: Policy, solution: Solution, judged: Values | None = None, *, progress: bool = False) -> Exactness:

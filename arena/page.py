@@ -31,7 +31,7 @@ from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 
-from engine.ruleset import InputError, Ruleset
+from engine.ruleset import Ruleset
 from engine.slots import Boards
 from learning.pictures import draw_board
 
@@ -240,19 +240,6 @@ def boards(
     """
     drawn = [_drawn(draw_board(board, rules, "", sides), caption) for board, caption in positions]
     return Section(title, _render("pictures", title=title, pictures=drawn, note=note))
-
-
-def check_folder(folder: Path, option: str = "--report") -> None:
-    """Make sure, before any work, that files can be written into the folder of an option; it need not exist.
-
-    Raises:
-        InputError: it is a file, lies in one, or may not be written.
-    """
-    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    if not there.is_dir():
-        raise InputError(f"{option} {folder}: {there} is a file; give a folder")
-    if not os.access(there, os.W_OK):
-        raise InputError(f"{option} {folder}: {there} may not be written; give another folder")
 
 
 def write_page(folder: Path, findings: Findings, command: str) -> Path:

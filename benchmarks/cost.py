@@ -7,14 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from laps import machine, place
+from laps import machine
 from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 from tqdm import tqdm
 from trainings import QUIET, ROOT, trained
 
-from cli import Parser, at_least, run
+from cli import Parser, at_least, check_file, run
 
 BATCHES = (256, 1024, 4096, 16_384, 65_536)
 NETS = ([80], [128, 128], [256, 128], [256, 256, 256], [512, 512, 256])
@@ -80,8 +80,8 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them there, as PNG")
     args: argparse.Namespace = parser.parse_args()
-    place(args.json, "--json")
-    place(args.plot, "--plot")
+    check_file(args.json, "--json")
+    check_file(args.plot, "--plot")
     found = measure(args.variant, args.seconds, args.seed)
     facts = {"variant": args.variant, "seconds": args.seconds, "seed": args.seed, "kib": kib_a_game(found), **machine()}
     Console(highlight=False).print(table(found), NOTE.format(**facts), sep="\n")

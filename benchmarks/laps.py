@@ -6,7 +6,6 @@ import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from engine.ruleset import InputError
 from learning.runs import processor
 
 ROUNDS = 7
@@ -78,14 +76,3 @@ def machine() -> dict[str, Any]:
     """What the figures depend on besides the program."""
     versions = {"python": platform.python_version(), "numpy": np.__version__, "torch": torch.__version__}
     return {"cpu": processor(), "cores": os.cpu_count(), **versions}
-
-
-def place(path: Path | None, what: str) -> Path | None:
-    """A file to write, which must be possible before the work begins.
-
-    Raises:
-        InputError: it is a folder, or in none that exists.
-    """
-    if path is not None and (path.is_dir() or not path.parent.is_dir()):
-        raise InputError(f"{what} {path}: must be a file in a folder that exists")
-    return path

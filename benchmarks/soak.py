@@ -8,11 +8,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from laps import machine, place
+from laps import machine
 from matplotlib.figure import Figure
 from trainings import ROOT, trained
 
-from cli import Parser, run
+from cli import Parser, check_file, run
 
 MOST = 0.02  # growth after the second minute that is still none
 SETTLED = 120.0  # seconds, by which all that is kept has been made
@@ -31,8 +31,8 @@ def arguments() -> argparse.Namespace:
     args = parser.parse_args()
     if args.minutes * 60 < SETTLED + 2 * WINDOW:
         parser.error(f"--minutes {args.minutes:g}: must be at least {(SETTLED + 2 * WINDOW) / 60:g}")
-    place(args.json, "--json")
-    place(args.plot, "--plot")
+    check_file(args.json, "--json")
+    check_file(args.plot, "--plot")
     return args
 
 

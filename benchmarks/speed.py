@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from laps import Lap, Step, figures, lap_of, machine, place, text
+from laps import Lap, Step, figures, lap_of, machine, text
 from matplotlib.figure import Figure
 from peers import GENERATORS, Arrays, ask, installed, process_of
 from rich.console import Console
@@ -27,7 +27,7 @@ from rich.table import Table
 from tqdm import tqdm
 from trainings import QUIET, ROOT, train_in
 
-from cli import Parser, at_least, run
+from cli import Parser, at_least, check_file, run
 from engine import VARIANTS, Afterstates, BatchGame, InputError, Ruleset, afterstates, find_ruleset, queues_of
 
 WARM_UP = 60  # decisions; the games are then spread over all phases
@@ -257,8 +257,8 @@ def arguments() -> argparse.Namespace:
     args = parser.parse_args()
     if args.batch > 65_536:
         raise InputError(f"--batch {args.batch}: must be from 1 to 65,536")
-    place(args.json, "--json")
-    place(args.plot, "--plot")
+    check_file(args.json, "--json")
+    check_file(args.plot, "--plot")
     return args
 
 

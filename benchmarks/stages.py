@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from laps import ROUNDS, machine, place, spread, text
+from laps import ROUNDS, machine, spread, text
 from rich.console import Console
 from rich.table import Table
 from tqdm import tqdm
@@ -22,7 +22,7 @@ from trainings import ROOT
 
 from agents.encoding import Encoding
 from agents.network import ROWS_AT_ONCE, Judge, Possible, ValueNet, Values
-from cli import Parser, at_least, run
+from cli import Parser, at_least, check_file, run
 from engine import Afterstates, BatchGame, Ruleset, afterstates, find_ruleset
 from engine.slots import Boards, Codes
 from learning.config import load_config
@@ -203,7 +203,7 @@ def main() -> int:
     parser.add_argument("--seed", type=at_least(0), default=0, help="of dice and minibatches (default %(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     args: argparse.Namespace = parser.parse_args()
-    place(args.json, "--json")
+    check_file(args.json, "--json")
     found = {}
     for name in [find_ruleset(variant).name for variant in args.variants or ("backgammon", "irish")]:
         found[name] = measure(name, args.games, args.seconds, args.seed)

@@ -15,7 +15,6 @@ from arena.page import (
     Findings,
     Section,
     boards,
-    check_folder,
     curves,
     heat_map,
     intervals,
@@ -25,6 +24,7 @@ from arena.page import (
     text,
     write_page,
 )
+from cli import check_folder
 from engine import find_ruleset, parse_position
 from engine.ruleset import InputError
 
@@ -135,6 +135,6 @@ def test_games_that_were_cut_are_what_the_outcomes_leave() -> None:
 def test_a_page_is_refused_before_any_work_where_a_file_is_in_the_way(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is a file; give a folder"):
-        check_folder(tmp_path / place)
-    check_folder(tmp_path / "new" / "report")
+        check_folder(tmp_path / place, "--report")
+    check_folder(tmp_path / "new" / "report", "--report")
     assert not (tmp_path / "new").exists()

@@ -14,11 +14,11 @@ from tqdm import tqdm
 from agents.registry import make_agent, usages
 from agents.value import ValueAgent
 from arena.exact import Exactness, NoConvergence, Solution, approach, measure, policy_of, solve, solved, state_values
-from arena.page import Findings, check_folder, grid, table, text
+from arena.page import Findings, grid, table, text
 from arena.parts import decided
 from arena.solving import Graph, Values, graph_of
 from arena.whole import make_graph, open_graph
-from cli import apart
+from cli import apart, check_folder
 from engine.ruleset import InputError, Ruleset
 from engine.variants import find_ruleset
 
