@@ -7,8 +7,10 @@ import ctypes
 import gc
 import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import NoReturn
 
@@ -122,6 +124,18 @@ def release_memory() -> None:
     gc.collect()
     with suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)
+
+
+def end_with_parent() -> None:
+    """From now on, end this process as soon as the one that started it has ended, killed or not; nobody tells it."""
+    parent = parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
 
 
 def run(main: Callable[[], int]) -> NoReturn:

@@ -20,7 +20,7 @@ from agents.registry import make_agent
 from arena.duel import JUDGED_AT_ONCE, Duel, joined, played, told
 from arena.luck import Judge, judge_for
 from arena.sequential import looks
-from cli import Stopped
+from cli import Stopped, end_with_parent
 from engine.ruleset import InputError, Ruleset
 
 BLOCK = 1024  # pairs that one process plays at once, where there is no luck to look at
@@ -106,6 +106,7 @@ _AT_WORK: dict[str, Any] = {}  # what another process plays
 def begin(rules: Ruleset, specs: Sequence[str], seed: int, judge: str | None, shared: bool) -> None:
     """Make the agents, in another process."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a word
+    end_with_parent()
     first, second = (make_agent(spec, rules) for spec in specs)
     found = judge_for((), judge or "none", rules)
     look = found.quick() if found else None

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from arena.solving import POSITIONS_AT_ONCE, Found, Graph, Starts, explored, keys_of
+from cli import end_with_parent
 from engine.queues import queues_of
 from engine.ruleset import InputError, Ruleset
 from engine.slots import OFF, SLOTS, THEIRS, Boards, Codes
@@ -84,7 +85,10 @@ def make_graph(rules: Ruleset, folder: Path, workers: int = 1, progress: bool = 
     step = POSITIONS_AT_ONCE * SLICES_AT_ONCE
     parts = [(rules.name, dict(rules.house), folder, low, min(low + step, size)) for low in range(0, size, step)]
     outputs = {name: (folder / name).open("wb") for name in FILES}
-    with ProcessPoolExecutor(workers) as pool, tqdm(total=size, unit="", disable=None if progress else True) as bar:
+    with (
+        ProcessPoolExecutor(workers, initializer=end_with_parent) as pool,
+        tqdm(total=size, unit="", disable=None if progress else True) as bar,
+    ):
         for part, written in zip(parts, pool.map(write_part, parts), strict=True):
             for name, output in outputs.items():
                 with (written / name).open("rb") as file:

@@ -18,9 +18,9 @@ from torch.distributed.rendezvous import rendezvous
 
 from cli import Stopped
 from engine.ruleset import InputError
+from learning.room import HAS_ROOM, LENT, Room
 
 RUN_KEY = "tabula-rasa/run"  # in torchrun's store, which outlives the processes that it starts anew
-LENT = 0.05  # seconds of a wait in which a process only yields its core; gloo's mean went from 2.6 to 1.1 ms so
 LONGEST_WAIT = timedelta(seconds=60)  # for the others; a dead one ends the run with a message
 
 
@@ -43,6 +43,7 @@ class Ranks:
         self.is_given = "WORLD_SIZE" in os.environ  # by torchrun, or by the first process of the run
         self.children: list[subprocess.Popen[bytes]] = []
         self.store: Any = None  # torchrun's
+        self.room: Room | None = None  # where gradients are summed
 
     @property
     def is_first(self) -> bool:
@@ -99,7 +100,7 @@ class Ranks:
                 probe.bind(("127.0.0.1", 0))
                 port = probe.getsockname()[1]
             os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(workers)}
-            os.environ |= {"RANK": "0", "LOCAL_RANK": "0"}
+            os.environ |= {"RANK": "0", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": str(workers)}
             for rank in range(1, workers):
                 place = {**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank)}
                 command = [sys.executable, *sys.argv]
@@ -132,17 +133,27 @@ class Ranks:
             return
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
         flat = torch.cat([gradient.view(-1) for gradient in gradients]).cpu()
-        self._reduce(flat)
-        flat /= self.size
+        flat = self._sum(flat) / self.size
         for gradient, part in zip(gradients, torch.split(flat, [g.numel() for g in gradients]), strict=True):
             gradient.copy_(part.view_as(gradient))
+
+    def _sum(self, numbers: torch.Tensor) -> torch.Tensor:
+        """The sum over the processes, in shared memory where all of them are on this machine."""
+        if not HAS_ROOM or int(os.environ.get("LOCAL_WORLD_SIZE", "0")) != self.size:
+            return self._reduce(numbers)
+        try:
+            if self.room is None:
+                self.room = Room(self.rank, self.size, numbers.numel(), LONGEST_WAIT.total_seconds())
+            return self.room.sum(numbers)
+        except (RuntimeError, OSError) as error:
+            raise RankError(_told(error)) from error
 
     def total(self, sums: Mapping[str, float]) -> dict[str, float]:
         """The same names with sums over the processes."""
         if self.size == 1:
             return dict(sums)
         values = torch.tensor(list(sums.values()), dtype=torch.float64)
-        self._reduce(values)
+        values = self._reduce(values)
         return dict(zip(sums, values.tolist(), strict=True))
 
     def gather(self, value: Any) -> list[Any]:
@@ -156,8 +167,8 @@ class Ranks:
             raise RankError(_told(error)) from error
         return found or [value]
 
-    def _reduce(self, tensor: torch.Tensor) -> None:
-        """Sum in place. A core that sleeps in a short wait is woken milliseconds too late, so it is lent instead."""
+    def _reduce(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The sum over the processes, in its place; in a short wait the core is lent."""
         try:
             work = dist.all_reduce(tensor, async_op=True)
             assert work is not None
@@ -165,10 +176,11 @@ class Ranks:
             while not work.is_completed() and time.monotonic() < blocks:
                 os.sched_yield()
             work.wait()
+            return tensor
         except RuntimeError as error:
             raise RankError(_told(error)) from error
 
 
-def _told(error: RuntimeError) -> str:
+def _told(error: Exception) -> str:
     reason = str(error).strip().split("\n")[0][:160]
     return f"another process of this run has died or does not answer ({reason})"

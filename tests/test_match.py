@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 
 import numpy as np
 import numpy.typing as npt
+import psutil
 import pytest
 
 from agents.registry import make_agent
@@ -103,3 +107,20 @@ def test_until_has_to_name_both_agents(asked: str) -> None:
 
 def test_until_is_for_two_agents() -> None:
     refused(run("evaluate.py", "hypergammon", "pips", "random", "random", "--until", "A>B"), "two agents, found 3")
+
+
+def test_processes_that_play_end_with_the_one_that_was_killed() -> None:
+    command = [sys.executable, str(ROOT / "evaluate.py"), "backgammon", "pips", "random", "--games", "1000000"]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    players: list[psutil.Process] = []
+    deadline = time.monotonic() + 60
+    while not any(player.cpu_times().user > 1 for player in players) and time.monotonic() < deadline:
+        time.sleep(0.1)
+        players = psutil.Process(child.pid).children(recursive=True)
+    assert players
+    child.kill()
+    child.wait()
+    _, alive = psutil.wait_procs(players, timeout=20)
+    for player in alive:
+        player.kill()
+    assert not alive

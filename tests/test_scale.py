@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -203,7 +204,7 @@ def test_the_rows_a_gpu_looks_up_give_what_the_rows_that_are_on_give(variant: st
     collect(game, ValueAgent(net, rules, "self"), 40)
     with torch.no_grad():
         rows = net.all_rows(torch.from_numpy(game.boards), torch.from_numpy(game.pending))
-        everywhere = torch.softmax(net.layers[-1](net.signal(net.table(), rows, None)), dim=1).numpy()
+        everywhere = torch.softmax(net.layers[-1](net.deeper(net.first(net.table(), rows, None))), dim=1).numpy()
     can_all = rules.scoring.possible(game.boards, rules).all(axis=1)
     assert can_all.any()
     assert everywhere[can_all] == pytest.approx(net.values(game.boards, game.pending)[can_all], abs=1e-6)
@@ -295,6 +296,22 @@ def test_two_processes_with_one_seed_are_the_same_run_twice_and_resume_exactly()
     command = [sys.executable, str(ROOT / "train.py"), "--resume", "runs/one", "run.updates=30"]
     assert subprocess.run(command, check=False, timeout=300).returncode == 0
     assert read_checkpoint("runs/one")["counters"]["updates"] == 30
+
+
+def test_a_process_on_each_of_two_machines_is_the_run_of_two_on_one() -> None:
+    """Gradients are then summed by messages, not in shared memory."""
+    settings = ["run.updates=12", "run.save_updates=6"]
+    assert trained(*settings, "run.workers=2", "run.name=one").returncode == 0
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    place = ["--nnodes=2", "--nproc-per-node=1", "--master-addr=127.0.0.1", f"--master-port={port}"]
+    launcher = [sys.executable, "-m", "torch.distributed.run", *place]
+    command = [str(ROOT / "train.py"), "tiny.toml", *settings, "run.name=two"]
+    machines = [subprocess.Popen([*launcher, f"--node-rank={number}", *command]) for number in (0, 1)]
+    assert [machine.wait(300) for machine in machines] == [0, 0]
+    assert metrics("one") == metrics("two")
+    assert same(read_checkpoint("runs/one")["weights"], read_checkpoint("runs/two")["weights"])
 
 
 def test_a_dead_process_ends_the_run_with_a_message() -> None:
