@@ -144,7 +144,7 @@ class Ranks:
         try:
             if self.room is None:
                 self.room = Room(self.rank, self.size, numbers.numel(), LONGEST_WAIT.total_seconds())
-            return self.room.sum(numbers)
+            return self.room.sum(numbers) if self.room.is_open else self._reduce(numbers)
         except (RuntimeError, OSError) as error:
             raise RankError(_told(error)) from error
 

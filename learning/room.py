@@ -6,9 +6,11 @@ import os
 import platform
 import sys
 import time
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -34,20 +36,14 @@ class Room:
 
     def __init__(self, rank: int, size: int, width: int, longest: float) -> None:
         self.rank, self.longest, self.round = rank, longest, 0
-        counts, total = 8 * LINE * size, 8 * LINE * size + 4 * 2 * size * width
-        file, path = -1, [""]
-        if rank == 0:
-            file = os.memfd_create("tabula-rasa")
-            os.ftruncate(file, total)
-            path = [f"/proc/{os.getpid()}/fd/{file}"]
-        dist.broadcast_object_list(path)
-        memory = np.memmap(path[0], np.uint8, "r+", shape=(total,))
-        self.rounds = memory[:counts].view(np.int64)[::LINE]  # (size,): how often each has come
-        self.sides = torch.from_numpy(memory[counts:].view(np.float32).reshape(2, size, width))
+        counts = 8 * LINE * size
+        memory = shared(rank, counts + 4 * 2 * size * width)
         self.processes = [0] * size
-        dist.all_gather_object(self.processes, os.getpid())  # and all have opened it
-        if rank == 0:
-            os.close(file)
+        dist.all_gather_object(self.processes, 0 if memory is None else os.getpid())
+        self.is_open = 0 not in self.processes  # for all of them, or for none
+        if memory is not None:
+            self.rounds = memory[:counts].view(np.int64)[::LINE]  # (size,): how often each has come
+            self.sides = torch.from_numpy(memory[counts:].view(np.float32).reshape(2, size, width))
 
     def sum(self, numbers: Tensor) -> Tensor:
         """(W,) float32 the sum of what all processes bring, in the order of their ranks; all get the same bits.
@@ -70,6 +66,23 @@ class Room:
             if waited > self.longest:
                 raise TimeoutError(f"no answer for {self.longest:g} seconds")
         return side.sum(dim=0)
+
+
+def shared(rank: int, size: int) -> npt.NDArray[np.uint8] | None:
+    """(size,) zeros in memory that all processes of torch's group share; None where this one may not have it."""
+    place, memory = [""], None
+    with ExitStack() as until_all_are_in:
+        with suppress(OSError):
+            if rank == 0:
+                file = os.memfd_create("tabula-rasa")
+                until_all_are_in.callback(os.close, file)
+                os.ftruncate(file, size)
+                place = [f"/proc/{os.getpid()}/fd/{file}"]
+        dist.broadcast_object_list(place)
+        with suppress(OSError):
+            memory = np.memmap(place[0], np.uint8, "r+", shape=(size,))
+        dist.barrier()
+    return memory
 
 
 def is_gone(process: int) -> bool:

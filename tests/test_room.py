@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.queues import Queue
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,15 +47,37 @@ def take_part(rank: int, meeting: str, told: Queue[tuple[int, int, str, float]])
         told.put((rank, right, str(error), time.monotonic() - began))
 
 
-def test_all_get_the_same_sums_and_who_is_gone_is_missed_at_once(tmp_path: Path) -> None:
-    context = get_context("spawn")
-    told: Queue[tuple[int, int, str, float]] = context.Queue()
-    processes = [context.Process(target=take_part, args=(rank, tmp_path / "meeting", told)) for rank in range(SIZE)]
-    for process in processes:
-        process.start()
+def find_it_closed(rank: int, meeting: str, told: Queue[bool]) -> None:
+    """Come, but for one that may not."""
+    dist.init_process_group("gloo", f"file://{meeting}", rank=rank, world_size=SIZE)
+    if rank == 1:
+        np.memmap = refuse  # type: ignore[misc, assignment]
+    told.put(Room(rank, SIZE, WIDTH, longest=30).is_open)
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise PermissionError
+
+
+def started(work: Callable[..., None], folder: Path, told: Queue[Any]) -> list[Any]:
+    """What the processes tell, in order, once all have ended."""
+    process = partial(get_context("spawn").Process, target=work)
+    processes = [process(args=(rank, folder / "meeting", told)) for rank in range(SIZE)]
+    for each in processes:
+        each.start()
     answers = sorted(told.get(timeout=120) for _ in processes)
-    for process in processes:
-        process.join(60)
+    for each in processes:
+        each.join(60)
+    return answers
+
+
+def test_all_get_the_same_sums_and_who_is_gone_is_missed_at_once(tmp_path: Path) -> None:
+    told: Queue[tuple[int, int, str, float]] = get_context("spawn").Queue()
+    answers = started(take_part, tmp_path, told)
     assert [right for _, right, _, _ in answers] == [ROUNDS] * SIZE
     assert [error for _, _, error, _ in answers] == ["it is gone", "it is gone", ""]
     assert max(seconds for _, _, _, seconds in answers) < 20
+
+
+def test_where_one_may_not_enter_the_room_is_closed_for_all(tmp_path: Path) -> None:
+    assert started(find_it_closed, tmp_path, get_context("spawn").Queue()) == [False] * SIZE
