@@ -96,6 +96,7 @@ def train(learner: Learner, games: Games, folder: RunFolder, log: Log, stop: Sto
         log.record(learner, sums)
         if passes(before, learner.progress, config.evaluate.times) and not stopping:
             evaluate(learner, folder, log, stop, ranks)
+            release_memory()
         if passes(before, learner.progress, SNAPSHOTS):
             folder.snapshot(learner)
         if folder.is_save_due(learner) or learner.progress >= 1 or stopping:

@@ -48,12 +48,19 @@ class Encoding:
         marked = boards.reshape(pending.size, 2 * SLOTS).copy()
         marked[:, LAST] = 1  # where the row of the queue will be, the last of each position
         flat = marked.reshape(-1)
-        at = where(flat.view(np.bool_))
-        cells = at & (2 * SLOTS - 1)
+        cells = where(flat.view(np.bool_))
+        counts = flat.take(cells) & (COUNTS - 1)
+        cells &= 2 * SLOTS - 1
         ends = where(cells == LAST)
-        rows = self.place.take(cells) + (flat.take(at) & (COUNTS - 1))
+        rows = self.place.take(cells)
+        rows += counts
         rows[ends] = self.cells.size * COUNTS + pending.astype(np.int64)
         return rows, np.concatenate([[0], ends + 1])[:-1]
+
+    def thermometers(self, boards: Boards) -> npt.NDArray[np.float32]:
+        """(M, U * L) the levels of every cell of (M, 2, SLOTS) int8 boards."""
+        held = boards.reshape(len(boards), 2 * SLOTS).take(self.cells, axis=1) & (COUNTS - 1)
+        return self.levels.take(held, axis=0).reshape(len(boards), -1)
 
 
 @lru_cache(maxsize=16)

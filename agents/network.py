@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import warnings
 import zipfile
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -24,7 +23,6 @@ from engine.variants import find_ruleset
 
 Values = npt.NDArray[np.float32]  # (M, K)
 Possible = npt.NDArray[np.bool_]  # (M, K): the outcomes that can still come
-Judge = Callable[[Boards, Codes, Possible], Values]
 IMPOSSIBLE = -1e9  # a logit whose probability is exactly 0
 ROWS_AT_ONCE = 8192  # a slice whose activations stay in the cache
 FORMAT = "tabula-rasa checkpoint 1"
@@ -72,14 +70,14 @@ class ValueNet(nn.Module):
         board = torch.matmul(self.levels, self.board_weight).reshape(-1, self.hidden[0])
         return torch.cat([board, self.queues @ self.queue_weight + self.bias])
 
-    def signal(self, table: Tensor, rows: Tensor, starts: Tensor | None) -> Tensor:
-        """(M, hidden[-1]) what enters the last layer, of M positions given as rows of `table`.
+    def first(self, table: Tensor, rows: Tensor, starts: Tensor | None) -> Tensor:
+        """(M, hidden[0]) what leaves the first layer, of M positions given as rows of `table`.
 
         The rows are flat with their starts, or (M, any).
         """
-        return self._deeper(functional.embedding_bag(rows, table, starts, mode="sum").relu_())
+        return functional.embedding_bag(rows, table, starts, mode="sum").relu_()
 
-    def _deeper(self, signal: Tensor) -> Tensor:
+    def deeper(self, signal: Tensor) -> Tensor:
         """(M, hidden[-1]) what leaves the first layer, through all others but the last."""
         for layer in self.layers[:-1]:
             signal = layer(signal).relu_()
@@ -98,40 +96,19 @@ class ValueNet(nn.Module):
 
         The thermometers are multiplied as they are: gradients of a product cost less than those of sums of rows.
         """
-        held = torch.from_numpy(boards).to(self.levels.device).flatten(1).index_select(1, self.cells) & (COUNTS - 1)
-        inputs = self.levels.index_select(0, held.flatten().int()).view(len(pending), -1)
+        inputs = torch.from_numpy(self.encoding.thermometers(boards)).to(self.levels.device)
         queues = torch.addmm(self.bias, self.queues, self.queue_weight)
         queue = queues.index_select(0, torch.from_numpy(pending).to(queues.device).int())
-        signal = self._deeper(torch.addmm(queue, inputs, self.board_weight.flatten(0, 1)).relu_())
+        signal = self.deeper(torch.addmm(queue, inputs, self.board_weight.flatten(0, 1)).relu_())
         logits = cast(Tensor, self.layers[-1](signal))
         possible = self.rules.scoring.possible(boards, self.rules)
         return (
             logits if possible.all() else logits.masked_fill(torch.from_numpy(~possible).to(logits.device), IMPOSSIBLE)
         )
 
-    def _signal(self, table: Tensor, boards: Boards, pending: Codes) -> Tensor:
-        if table.is_cpu:
-            rows, starts = self.encoding.active(boards, pending)
-            return self.signal(table, torch.from_numpy(rows), torch.from_numpy(starts))
-        where = torch.from_numpy(boards).to(table.device), torch.from_numpy(pending).to(table.device)
-        return self.signal(table, self.all_rows(*where), None)
-
     def judge(self) -> Judge:
-        """The net with its weights of now, as a function: boards, pending and possible outcomes to `values`."""
-        last = cast(nn.Linear, self.layers[-1])
-        with torch.no_grad():
-            table = self.table()
-
-        def values(boards: Boards, pending: Codes, possible: Possible) -> Values:
-            with torch.no_grad():
-                signal = self._signal(table, boards, pending)
-                logits = torch.addmm(last.bias[:, None], last.weight, signal.t())  # (K, M): this way round product and
-                if not possible.all():  # softmax cost 60 ns a position, the other way 230 (measured, one core)
-                    logits.masked_fill_(torch.from_numpy(~possible).to(logits.device).t(), IMPOSSIBLE)
-                found: Values = torch.softmax(logits, dim=0).t().cpu().numpy()
-            return found
-
-        return values
+        """The net with its weights of now."""
+        return Judge(self)
 
     def values(self, boards: Boards, pending: Codes) -> Values:
         """(M, K) float32 outcome probabilities for the side that acts next; rows sum to 1."""
@@ -141,6 +118,42 @@ class ValueNet(nn.Module):
             possible = self.rules.scoring.possible(boards[part], self.rules)
             values[part] = judge(boards[part], pending[part], possible)
         return values
+
+
+class Judge:
+    """A net with its weights of now, in two halves, so that not every position must go through the second.
+
+    Args:
+        net: may learn on; this judge does not.
+    """
+
+    def __init__(self, net: ValueNet) -> None:
+        self.net, self.last = net, cast(nn.Linear, net.layers[-1])
+        with torch.no_grad():
+            self.table = net.table()
+
+    def first(self, boards: Boards, pending: Codes) -> Tensor:
+        """(M, hidden[0]) what leaves the first layer."""
+        with torch.no_grad():
+            if self.table.is_cpu:
+                rows, starts = self.net.encoding.active(boards, pending)
+                return self.net.first(self.table, torch.from_numpy(rows), torch.from_numpy(starts))
+            where = torch.from_numpy(boards).to(self.table.device), torch.from_numpy(pending).to(self.table.device)
+            return self.net.first(self.table, self.net.all_rows(*where), None)
+
+    def rest(self, signal: Tensor, possible: Possible) -> Values:
+        """(M, K) float32 outcome probabilities from what left the first layer."""
+        with torch.no_grad():
+            signal = self.net.deeper(signal)
+            logits = torch.addmm(self.last.bias[:, None], self.last.weight, signal.t())  # (K, M): this way round
+            if not possible.all():  # product and softmax cost 60 ns a position, the other way 230 (measured, one core)
+                logits.masked_fill_(torch.from_numpy(~possible).to(logits.device).t(), IMPOSSIBLE)
+            found: Values = torch.softmax(logits, dim=0).t().cpu().numpy()
+        return found
+
+    def __call__(self, boards: Boards, pending: Codes, possible: Possible) -> Values:
+        """(M, K) float32 outcome probabilities for the side that acts next; rows sum to 1."""
+        return self.rest(self.first(boards, pending), possible)
 
 
 def read_checkpoint(path: str | Path) -> dict[str, Any]:

@@ -64,10 +64,14 @@ class ValueAgent:
         over = np.flatnonzero(after.outcome >= 0)
         equity[over] = self.payoffs.take(after.outcome.take(over))
         if asked.size:
-            values = self.evaluator.values(after.boards.take(asked, axis=0), after.pending.take(asked))
-            sign = np.where(after.passed.take(asked), -1.0, 1.0)
-            equity[asked] = sign * (values @ self.payoffs)
+            equity[asked] = self._judged(after, asked)
         return equity
+
+    def _judged(self, after: Afterstates, asked: Rows) -> Scores:
+        """(A,) equities of the `asked` rows."""
+        values = self.evaluator.values(after.boards.take(asked, axis=0), after.pending.take(asked))
+        judged: Scores = np.where(after.passed.take(asked), -1.0, 1.0) * (values @ self.payoffs)
+        return judged
 
     def best(self, equity: Scores, after: Afterstates) -> Choice:
         """(N,) rows with the highest (M,) equity; ties by checkers off, pips, order."""
@@ -75,6 +79,6 @@ class ValueAgent:
         rows = np.flatnonzero(equity >= top.take(after.game) - EVEN)
         scores = np.full(equity.size, np.inf)
         chooser = np.where(after.passed.take(rows), THEIRS, MINE)
-        mine = after.boards[rows, chooser]
+        mine = after.boards.reshape(-1, after.boards.shape[2]).take(2 * rows + chooser, axis=0)
         scores[rows] = pips(mine, self.rules) - 1000.0 * mine[:, OFF]
         return least(scores, after)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from laps import ROUNDS, machine, spread, text
 from rich.console import Console
@@ -20,19 +19,21 @@ from rich.table import Table
 from tqdm import tqdm
 from trainings import ROOT
 
+import agents.glance
 from agents.encoding import Encoding
-from agents.network import ROWS_AT_ONCE, Judge, Possible, ValueNet, Values
+from agents.glance import Glance, GlancingAgent
+from agents.network import ROWS_AT_ONCE, Judge
 from cli import Parser, at_least, check_file, run
-from engine import Afterstates, BatchGame, Ruleset, afterstates, find_ruleset
-from engine.slots import Boards, Codes
+from engine import BatchGame, Ruleset, afterstates, find_ruleset
 from learning.config import load_config
 from learning.growth import fill, starting_net
 from learning.learner import Learner
 from learning.selfplay import collect
 
 WARM_UP = 25  # updates; games are then spread over all phases
-GENERATOR, NET, LEARNING, ENCODING, OTHER = "generator", "net", "learning", "encoding", "gather, copies, Python"
-UNITS = {GENERATOR: "afterstates", NET: "positions", LEARNING: "positions", ENCODING: "positions"}
+GENERATOR, FIRST, GLANCE, NET, LEARNING = "generator", "first layer", "glance", "other layers", "learning"
+ENCODING, OTHER = "encoding", "gather, copies, Python"
+UNITS = dict.fromkeys((GENERATOR, FIRST, GLANCE, NET, LEARNING, ENCODING), "positions") | {GENERATOR: "afterstates"}
 NOTE = """Self-play with learning of {variant} from checkpoints/{variant}.npz, {games:,} games at once, one process, \
 one thread: median (min to max) of {rounds} rounds of {seconds} s. encoding: which rows of the first layer are on. \
 alone: the same operation on one batch of the same games, again and again. Rates in thousands a second. {cpu}, torch \
@@ -40,18 +41,26 @@ alone: the same operation on one batch of the same games, again and again. Rates
 
 
 class Clock:
-    """Seconds and rows, by stage."""
+    """Seconds and rows, by stage; what happens within another stage counts for itself alone."""
 
     def __init__(self) -> None:
-        self.seconds, self.rows = defaultdict[str, float](float), Counter[str]()
+        self.seconds, self.rows, self.within = defaultdict[str, float](float), Counter[str](), 0.0
 
-    @contextmanager
-    def of(self, stage: str, rows: int = 0) -> Iterator[None]:
-        """Count this block for a stage."""
-        began = perf_counter()
-        yield
-        self.seconds[stage] += perf_counter() - began
-        self.rows[stage] += rows
+    def timed(self, work: Callable[..., Any], stage: str, rows: Callable[..., int]) -> Callable[..., Any]:
+        """The same function, timed; `rows` tells from its result and arguments how many it did."""
+
+        @wraps(work)
+        def watched(*arguments: Any) -> Any:
+            before, self.within = self.within, 0.0
+            began = perf_counter()
+            found = work(*arguments)
+            seconds = perf_counter() - began
+            self.seconds[stage] += seconds - self.within
+            self.within = before + seconds
+            self.rows[stage] += rows(found, *arguments)
+            return found
+
+        return watched
 
     def restart(self) -> None:
         """Forget everything."""
@@ -62,41 +71,19 @@ class Clock:
 CLOCK = Clock()  # of this process's training
 
 
-class TimedGame(BatchGame):
-    """A batch whose generator is timed."""
-
-    def afterstates(self) -> Afterstates:
-        """The engine's, timed."""
-        with CLOCK.of(GENERATOR):
-            found = super().afterstates()
-        CLOCK.rows[GENERATOR] += found.game.size
-        return found
-
-
-class TimedNet(ValueNet):
-    """A net whose encoding and products are timed, as far as nothing is learned."""
-
-    def judge(self) -> Judge:
-        """The net's, timed, without its encoding."""
-        judge = super().judge()
-
-        def values(boards: Boards, pending: Codes, possible: Possible) -> Values:
-            encoding = CLOCK.seconds[ENCODING]
-            with CLOCK.of(NET, pending.size):
-                found = judge(boards, pending, possible)
-            CLOCK.seconds[NET] -= CLOCK.seconds[ENCODING] - encoding
-            return found
-
-        return values
-
-
-class TimedEncoding(Encoding):
-    """An encoding that is timed."""
-
-    def active(self, boards: Boards, pending: Codes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The rows that are on, timed."""
-        with CLOCK.of(ENCODING, pending.size):
-            return super().active(boards, pending)
+def watch() -> None:
+    """Time the stages, wherever they are called from, for as long as this process lives."""
+    watched: list[tuple[Any, str, str, Callable[..., int]]] = [
+        (BatchGame, "afterstates", GENERATOR, lambda found, *_: found.game.size),
+        (Encoding, "active", ENCODING, lambda found, *_: found[1].size),
+        (Judge, "first", FIRST, lambda found, *_: len(found)),
+        (Judge, "rest", NET, lambda found, *_: len(found)),
+        (Glance, "promising", GLANCE, lambda found, glance, signal, *_: len(signal)),
+        (agents.glance, "fitted", GLANCE, lambda *_: 0),
+        (Learner, "update", LEARNING, lambda loss, learner, trajectory, *_: trajectory.outcome.size),
+    ]
+    for owner, name, stage, rows in watched:
+        setattr(owner, name, CLOCK.timed(getattr(owner, name), stage, rows))
 
 
 class Loop:
@@ -116,16 +103,13 @@ class Loop:
         self.learner, self.plies = Learner(self.rules, config), config.selfplay.plies
         init = str(ROOT / "checkpoints" / f"{name}.npz")
         fill(self.learner.net, starting_net(init, self.rules), self.learner.generator)
-        self.game = TimedGame(self.rules, games, seed)
-        net = self.learner.net
-        net.__class__, net.encoding = TimedNet, TimedEncoding(**vars(net.encoding))
+        self.game = BatchGame(self.rules, games, seed)
 
     def update(self) -> int:
         """Play, target, learn; how many turns were played."""
         trajectory = collect(self.game, self.learner.agent(), self.plies)
         targets = self.learner.targets(trajectory)
-        with CLOCK.of(LEARNING, trajectory.outcome.size):
-            self.learner.update(trajectory, targets)
+        self.learner.update(trajectory, targets)
         return trajectory.turns
 
     def round(self, seconds: float) -> dict[str, Any]:
@@ -144,17 +128,25 @@ class Loop:
         trajectory = collect(self.game, self.learner.agent(), self.plies)
         targets, net = self.learner.targets(trajectory), self.learner.net
         learning = rate(lambda: self.learner.update(trajectory, targets), trajectory.outcome.size, 5)
+        agent = self.learner.agent()
+        collect(self.game, agent, 1)
         found = self.game.afterstates()
         boards, pending = found.boards[:ROWS_AT_ONCE], found.pending[:ROWS_AT_ONCE]
         rows, starts = (torch.from_numpy(each) for each in net.encoding.active(boards, pending))
-        with torch.no_grad():
-            table, last = net.table(), net.layers[-1]
-            return {
-                LEARNING: learning,
-                GENERATOR: rate(lambda: afterstates(found.before, found.decided, self.rules), found.game.size),
-                NET: rate(lambda: last(net.signal(table, rows, starts)).softmax(1), pending.size),
-                ENCODING: rate(lambda: net.encoding.active(boards, pending), pending.size),
-            }
+        judge, possible = net.judge(), self.rules.scoring.possible(boards, self.rules)
+        signal, plays = judge.first(boards, pending), found.start[found.start < ROWS_AT_ONCE]
+        sign = np.where(found.passed[:ROWS_AT_ONCE], -1, 1).astype(np.float32)
+        assert isinstance(agent, GlancingAgent)
+        glance = agent.glance
+        assert glance is not None
+        return {
+            LEARNING: learning,
+            GENERATOR: rate(lambda: afterstates(found.before, found.decided, self.rules), found.game.size),
+            FIRST: rate(lambda: net.first(judge.table, rows, starts), pending.size),
+            GLANCE: rate(lambda: glance.promising(signal, sign, plays), pending.size),
+            NET: rate(lambda: judge.rest(signal, possible), pending.size),
+            ENCODING: rate(lambda: net.encoding.active(boards, pending), pending.size),
+        }
 
 
 def rate(work: Callable[[], object], rows: int, times: int = 20) -> float:
@@ -205,6 +197,7 @@ def main() -> int:
     args: argparse.Namespace = parser.parse_args()
     check_file(args.json, "--json")
     found = {}
+    watch()
     for name in [find_ruleset(variant).name for variant in args.variants or ("backgammon", "irish")]:
         found[name] = measure(name, args.games, args.seconds, args.seed)
         facts = {"games": args.games, "seconds": f"{args.seconds / ROUNDS:g}", "rounds": ROUNDS, **machine()}

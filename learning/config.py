@@ -91,6 +91,9 @@ class SelfPlay(Section):
     noise: Amount = Field(
         0.0, description="standard deviation added to equities while choosing, in points; may be a schedule"
     )
+    glance: Share = Field(
+        0.01, description="share of decisions whose best play a glance at the first layer may drop; 0: no glance"
+    )
 
 
 class Td(Section):

@@ -12,6 +12,7 @@ import torch
 from torch.nn import functional
 
 from agents.bearoff import WithBearoff, load_bearoff
+from agents.glance import GlancingAgent
 from agents.network import ValueNet
 from agents.value import Evaluator, ValueAgent
 from engine.ruleset import Ruleset
@@ -73,7 +74,10 @@ class Learner:
     def agent(self) -> ValueAgent:
         """The net as a player that explores as the config says."""
         weight = self.scheduled(self.config.td.gammon_weight)
-        noise = self.scheduled(self.config.selfplay.noise)
+        noise, missed = (self.scheduled(s) for s in (self.config.selfplay.noise, self.config.selfplay.glance))
+        has_more = len(self.net.hidden) > 1 and self.evaluator is self.net and self.net.levels.is_cpu
+        if missed and not noise and has_more:
+            return GlancingAgent(self.net, self.rules, "self", missed, weight)
         return ValueAgent(self.evaluator, self.rules, "self", noise, weight)
 
     def targets(self, trajectory: Trajectory) -> Values:

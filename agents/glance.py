@@ -1,0 +1,129 @@
+"""Playing by a net that looks in full only at the plays which a glance at its first layer leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from agents.base import Scores
+from agents.network import ROWS_AT_ONCE, ValueNet
+from agents.value import EVEN, ValueAgent
+from engine.decisions import Afterstates
+from engine.ruleset import Ruleset
+from engine.slots import Rows
+
+Signs = npt.NDArray[np.float32]  # (M,)
+PLAYS_A_WEIGHT = 64  # for a fit that drops little more of other decisions than of its own
+RIDGE = 1e-3  # of the mean variance of an input; keeps a line through units that are never on
+
+
+@dataclass(frozen=True, eq=False)
+class Glance:
+    """Guesses equities by a line through what leaves the first layer; good enough to see what is hopeless.
+
+    The line tells the plays of a decision from each other, not one decision from another.
+    """
+
+    slope: Tensor  # (H,)
+    height: float
+    margin: float  # points below the best guess of a decision at which a play is hopeless
+
+    def guess(self, signal: Tensor, sign: Signs) -> Signs:
+        """(M,) points for the chooser, but for what the plays of a decision have in common."""
+        points: Signs = sign * torch.add(signal @ self.slope, self.height).numpy()
+        return points
+
+    def promising(self, signal: Tensor, sign: Signs, starts: Rows) -> Rows:
+        """The rows that may be the best of their decision, at least one of each.
+
+        Args:
+            signal: (M, H) what leaves the first layer.
+            sign: (M,) 1 where the chooser acts next, -1 where the other side does.
+            starts: (D,) where the rows of each decision begin.
+        """
+        guess = self.guess(signal, sign)
+        least = np.maximum.reduceat(guess, starts) - self.margin
+        return np.flatnonzero(guess >= least.repeat(np.diff(starts, append=sign.size)))
+
+
+def fitted(signal: Tensor, sign: Signs, equity: Scores, starts: Rows, missed: float) -> Glance:
+    """The glance that fits equities best by least squares within decisions.
+
+    Args:
+        signal, sign, starts: as for `Glance.promising`.
+        equity: (M,) points for the chooser.
+        missed: share of these decisions whose best play it may drop.
+    """
+    counts = np.diff(starts, append=sign.size)
+    inputs = torch.cat([signal, torch.ones(sign.size, 1)], dim=1) * torch.from_numpy(sign)[:, None]
+    means = functional.embedding_bag(torch.arange(sign.size), inputs, torch.from_numpy(starts), mode="mean").numpy()
+    known, points = inputs.numpy(), equity.astype(np.float32)  # one precision: numpy copies where there are two
+    product = (known.T @ known - (means.T * counts) @ means).astype(np.float64)
+    product[np.diag_indices_from(product)] += RIDGE * product.trace() / len(product) + np.finfo(np.float32).tiny
+    wanted = known.T @ points - means.T @ np.add.reduceat(points, starts)
+    line = np.linalg.solve(product, wanted).astype(np.float32)
+    glance = Glance(torch.from_numpy(line[:-1]), float(line[-1]), 0.0)
+    guess = glance.guess(signal, sign)
+    best = np.where(equity >= np.maximum.reduceat(equity, starts).repeat(counts), guess, -np.inf)
+    short = np.maximum.reduceat(guess, starts) - np.maximum.reduceat(best, starts)
+    return replace(glance, margin=float(np.quantile(short, 1 - missed, method="higher")) + EVEN)
+
+
+class GlancingAgent(ValueAgent):
+    """Takes the play with the highest equity among those that a glance does not drop.
+
+    The glance is fitted to the first plays that this agent looks at, as soon as it is asked about enough
+    of them at once; those it judges in full. Make a new agent when the weights change.
+
+    Args:
+        net: on the processor.
+        rules: of the games it plays.
+        spec: the text that makes this agent again.
+        missed: share of decisions whose best play may be dropped.
+        gammon_weight: as of `ValueAgent`.
+    """
+
+    def __init__(self, net: ValueNet, rules: Ruleset, spec: str, missed: float, gammon_weight: float = 1.0) -> None:
+        super().__init__(net, rules, spec, gammon_weight=gammon_weight)
+        self.judge, self.missed, self.enough = net.judge(), missed, PLAYS_A_WEIGHT * (net.hidden[0] + 1)
+        self.glance: Glance | None = None
+
+    def _judged(self, after: Afterstates, asked: Rows) -> Scores:
+        """(A,) equities of the `asked` rows; -inf where a glance was enough."""
+        if self.glance is None and asked.size < self.enough:
+            return super()._judged(after, asked)
+        equity, possible = np.full(asked.size, -np.inf), self.rules.scoring.possible
+        for part, starts in parts(after.game.take(asked), ROWS_AT_ONCE if self.glance else self.enough):
+            rows = asked[part]
+            boards, sign = after.boards.take(rows, axis=0), np.where(after.passed.take(rows), -1, 1).astype(np.float32)
+            signal = self.judge.first(boards, after.pending.take(rows))
+            if self.glance is None:
+                equity[part] = sign * (self.judge.rest(signal, possible(boards, self.rules)) @ self.payoffs)
+                self.glance = fitted(signal, sign, equity[part], starts, self.missed)
+            else:
+                kept = self.glance.promising(signal, sign, starts)
+                signal = signal.index_select(0, torch.from_numpy(kept))
+                values = self.judge.rest(signal, possible(boards.take(kept, axis=0), self.rules))
+                equity[part.start + kept] = sign.take(kept) * (values @ self.payoffs)
+        return equity
+
+
+def parts(game: npt.NDArray[np.int32], first: int) -> Iterator[tuple[slice, Rows]]:
+    """Slices of whole decisions, and where in each the rows of a decision begin.
+
+    Args:
+        game: (A,) of each row, in order.
+        first: rows of the first slice, or a few more; those after it have about `ROWS_AT_ONCE`.
+    """
+    starts = np.flatnonzero(np.diff(game, prepend=-1))
+    least = np.concatenate([[0], np.arange(first, game.size, ROWS_AT_ONCE), [game.size]])
+    ends = np.append(starts, game.size)
+    for low, high in pairwise(np.unique(np.searchsorted(starts, least))):
+        yield slice(ends[low], ends[high]), starts[low:high] - starts[low]

@@ -1,0 +1,116 @@
+"""A glance drops what is hopeless, keeps a play of every decision, and is only taken where nothing else decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from agents.base import Scores
+from agents.glance import GlancingAgent, fitted, parts
+from agents.network import ROWS_AT_ONCE
+from agents.value import ValueAgent
+from engine import BatchGame, find_ruleset
+from engine.slots import Rows
+from learning.config import Config
+from learning.growth import starting_net
+from learning.learner import Learner
+from learning.selfplay import collect
+
+SIZES = np.random.default_rng(3).integers(1, 40, 500)  # plays of each decision
+STARTS = np.concatenate([[0], SIZES.cumsum()[:-1]])
+SIGNAL = torch.from_numpy(np.random.default_rng(4).random((SIZES.sum(), 6), np.float32))
+SIGN = np.random.default_rng(5).choice([-1, 1], SIZES.sum()).astype(np.float32)
+LINE = np.array([3.0, -1.0, 0.5, 0.0, 2.0, -2.0], np.float32)
+
+
+def tops(equity: Scores) -> Rows:
+    """(D,) the best row of each decision."""
+    return np.array([low + part.argmax() for low, part in zip(STARTS, np.split(equity, STARTS[1:]), strict=True)])
+
+
+def test_of_equities_that_are_a_line_the_best_alone_is_left() -> None:
+    equity = SIGN * (SIGNAL.numpy() @ LINE + 0.7)
+    glance = fitted(SIGNAL, SIGN, equity, STARTS, missed=0.0)
+    assert glance.slope.numpy() == pytest.approx(LINE, abs=0.02)
+    assert glance.height == pytest.approx(0.7, abs=0.02)
+    close = equity >= np.maximum.reduceat(equity, STARTS).repeat(SIZES) - 0.05
+    kept = glance.promising(SIGNAL, SIGN, STARTS)
+    assert set(tops(equity)) <= set(kept)
+    assert set(kept) <= set(np.flatnonzero(close))
+
+
+def test_what_a_decision_is_worth_as_a_whole_does_not_matter() -> None:
+    equity = SIGN * (SIGNAL.numpy() @ LINE + 0.7)
+    shifted = equity + np.random.default_rng(6).normal(scale=5, size=SIZES.size).repeat(SIZES)
+    first, second = (fitted(SIGNAL, SIGN, points, STARTS, missed=0.0) for points in (equity, shifted))
+    assert second.slope.numpy() == pytest.approx(first.slope.numpy(), abs=1e-3)
+
+
+@pytest.mark.parametrize("missed", [0.0, 0.02, 0.3])
+def test_it_misses_the_best_play_of_no_more_decisions_than_it_may(missed: float) -> None:
+    equity = SIGN * (SIGNAL.numpy() @ LINE) + np.random.default_rng(7).normal(scale=0.5, size=SIGN.size)
+    kept = fitted(SIGNAL, SIGN, equity, STARTS, missed).promising(SIGNAL, SIGN, STARTS)
+    owner = np.searchsorted(STARTS, kept, side="right") - 1
+    assert np.array_equal(np.unique(owner), np.arange(SIZES.size))  # a play of every decision is left
+    lost = (~np.isin(tops(equity), kept)).mean()
+    assert missed - 0.01 <= lost <= missed
+
+
+@pytest.mark.parametrize("size", [1, 5, 60])
+def test_slices_hold_whole_decisions_one_after_the_other(size: int) -> None:
+    game = np.arange(0, 3 * size, 3, dtype=np.int32).repeat(np.random.default_rng(size).integers(1, 900, size))
+    rows = 0
+    for part, starts in parts(game, first=2000):
+        assert part.start == rows
+        assert np.array_equal(starts, np.unique(game[part], return_index=True)[1])
+        assert rows == 0 or game[rows] != game[rows - 1]
+        assert part.stop - part.start <= (ROWS_AT_ONCE if rows else 2000) + 900
+        rows = part.stop
+    assert rows == game.size
+
+
+@pytest.mark.parametrize("name", ["backgammon", "irish", "dutch"])
+def test_a_trained_net_hardly_ever_misses_its_best_play(name: str) -> None:
+    rules = find_ruleset(name)
+    net = starting_net(f"checkpoints/{name}.npz", rules)
+    full, game = ValueAgent(net, rules, "full"), BatchGame(rules, 1000)
+    collect(game, full, 25)
+    glancing = GlancingAgent(net, rules, "self", 0.05)
+    collect(game, glancing, 1)  # to which it is fitted
+    lost, looked = [], []
+    for _ in range(8):
+        after = game.afterstates()
+        choice, best = glancing.choose(after, game.noise), full.choose(after, game.noise)
+        equity, found = full.equities(after), glancing.equities(after)
+        seen = np.isfinite(found)
+        assert seen.take(choice).all()
+        assert found[seen] == pytest.approx(equity[seen], abs=1e-5)
+        lost.append((equity[choice] < equity[best] - 1e-5).mean())
+        looked.append(seen.mean())
+        game.step(after, best)
+        game.restart(np.flatnonzero(game.is_over))
+    assert 0 < np.mean(lost) < 0.1
+    assert np.mean(looked) < 0.6
+
+
+def test_few_plays_are_all_looked_at() -> None:
+    rules = find_ruleset("backgammon")
+    agent = GlancingAgent(starting_net("checkpoints/backgammon.npz", rules), rules, "self", 0.5)
+    after = BatchGame(rules, 20, seed=1).afterstates()
+    assert np.isfinite(agent.equities(after)).all()
+    assert agent.glance is None
+
+
+@pytest.mark.parametrize(
+    ("section", "settings"),
+    [("selfplay", {"glance": 0.0}), ("selfplay", {"noise": 0.1}), ("net", {"hidden": [32]})],
+    ids=["not wanted", "noise explores", "nothing to save"],
+)
+def test_where_a_glance_would_decide_or_save_nothing_there_is_none(section: str, settings: dict[str, Any]) -> None:
+    common = {"variant": "backgammon", "run": {"updates": 1}}
+    rules = find_ruleset("backgammon")
+    assert type(Learner(rules, Config.model_validate(common)).agent()) is GlancingAgent
+    assert type(Learner(rules, Config.model_validate(common | {section: settings})).agent()) is ValueAgent
