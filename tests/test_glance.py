@@ -10,9 +10,9 @@ import torch
 
 from agents.base import Scores
 from agents.glance import GlancingAgent, fitted, parts
-from agents.network import ROWS_AT_ONCE
+from agents.network import ROWS_AT_ONCE, ValueNet
 from agents.value import ValueAgent
-from engine import BatchGame, find_ruleset
+from engine import VARIANTS, BatchGame, Ruleset, find_ruleset
 from engine.slots import Rows
 from learning.config import Config
 from learning.growth import starting_net
@@ -114,3 +114,24 @@ def test_where_a_glance_would_decide_or_save_nothing_there_is_none(section: str,
     rules = find_ruleset("backgammon")
     assert type(Learner(rules, Config.model_validate(common)).agent()) is GlancingAgent
     assert type(Learner(rules, Config.model_validate(common | {section: settings})).agent()) is ValueAgent
+
+
+@pytest.mark.parametrize("rules", VARIANTS, ids=[rules.name for rules in VARIANTS])
+def test_in_every_game_it_looks_at_what_it_takes_and_at_something_of_every_decision(rules: Ruleset) -> None:
+    net, game = ValueNet(rules, (8, 8)), BatchGame(rules, 300, seed=3)
+    full, glances = ValueAgent(net, rules, "full"), 0
+    collect(game, full, 20)
+    for _ in range(20):
+        glancing, after = GlancingAgent(net, rules, "self", 0.2), game.afterstates()
+        glancing.choose(after, game.noise)  # to which it is fitted
+        choice, found, equity = glancing.choose(after, game.noise), glancing.equities(after), full.equities(after)
+        seen = np.isfinite(found)
+        assert seen.take(choice).all()
+        assert (choice >= after.start[:-1]).all()
+        assert (choice < after.start[1:]).all()
+        assert found[seen] == pytest.approx(equity[seen], abs=1e-4)
+        assert np.isfinite(found[after.outcome >= 0]).all()  # what ends a game is never dropped
+        glances += glancing.glance is not None
+        game.step(after, choice)
+        game.restart(np.flatnonzero(game.is_over))
+    assert glances > 10
