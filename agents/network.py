@@ -124,7 +124,7 @@ class Judge:
     """A net with its weights of now, in two halves, so that not every position must go through the second.
 
     Args:
-        net: may learn on; this judge does not.
+        net: must not learn meanwhile.
     """
 
     def __init__(self, net: ValueNet) -> None:
