@@ -127,13 +127,13 @@ def release_memory() -> None:
 
 
 def end_with_parent() -> None:
-    """From now on, end this process as soon as the one that started it has ended, killed or not; nobody tells it."""
-    parent = parent_process()
+    """From now on, end this process of `multiprocessing` with the one that started it, killed or not."""
+    if (parent := parent_process()) is None:
+        return
 
     def follow() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
+        parent.join()
+        os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
 

@@ -20,7 +20,8 @@ from engine.ruleset import Ruleset
 from engine.slots import Rows
 
 Signs = npt.NDArray[np.float32]  # (M,)
-PLAYS_A_WEIGHT = 64  # for a fit that drops little more of other decisions than of its own
+WIDEST = 128  # first layer with which a glance was seen to save more than its fit costs; 256-128 lost
+PLAYS_A_WEIGHT = 64  # for a fit that misses at most about three times as much in other decisions as in its own
 RIDGE = 1e-3  # of the mean variance of an input; keeps a line through units that are never on
 
 
@@ -50,7 +51,7 @@ class Glance:
         """
         guess = self.guess(signal, sign)
         least = np.maximum.reduceat(guess, starts) - self.margin
-        return np.flatnonzero(guess >= least.repeat(np.diff(starts, append=sign.size)))
+        return np.flatnonzero(~(guess < least.repeat(np.diff(starts, append=sign.size))))  # what is no number stays
 
 
 def fitted(signal: Tensor, sign: Signs, equity: Scores, starts: Rows, missed: float) -> Glance:
@@ -61,15 +62,15 @@ def fitted(signal: Tensor, sign: Signs, equity: Scores, starts: Rows, missed: fl
         equity: (M,) points for the chooser.
         missed: share of these decisions whose best play it may drop.
     """
-    counts = np.diff(starts, append=sign.size)
+    counts, first = np.diff(starts, append=sign.size), torch.from_numpy(starts)
     inputs = torch.cat([signal, torch.ones(sign.size, 1)], dim=1) * torch.from_numpy(sign)[:, None]
-    means = functional.embedding_bag(torch.arange(sign.size), inputs, torch.from_numpy(starts), mode="mean").numpy()
-    known, points = inputs.numpy(), equity.astype(np.float32)  # one precision: numpy copies where there are two
-    product = (known.T @ known - (means.T * counts) @ means).astype(np.float64)
-    product[np.diag_indices_from(product)] += RIDGE * product.trace() / len(product) + np.finfo(np.float32).tiny
-    wanted = known.T @ points - means.T @ np.add.reduceat(points, starts)
-    line = np.linalg.solve(product, wanted).astype(np.float32)
-    glance = Glance(torch.from_numpy(line[:-1]), float(line[-1]), 0.0)
+    means = functional.embedding_bag(torch.arange(sign.size), inputs, first, mode="mean")
+    sums = torch.from_numpy(np.add.reduceat(equity, starts)).float()
+    product = (inputs.T @ inputs - (means.T * torch.from_numpy(counts)) @ means).double()
+    product.diagonal().add_(RIDGE * (product.trace() / len(product) + 1))
+    wanted = inputs.T @ torch.from_numpy(equity).float() - means.T @ sums
+    line = torch.linalg.solve(product, wanted.double()).float()
+    glance = Glance(line[:-1], float(line[-1]), 0.0)
     guess = glance.guess(signal, sign)
     best = np.where(equity >= np.maximum.reduceat(equity, starts).repeat(counts), guess, -np.inf)
     short = np.maximum.reduceat(guess, starts) - np.maximum.reduceat(best, starts)
@@ -80,13 +81,14 @@ class GlancingAgent(ValueAgent):
     """Takes the play with the highest equity among those that a glance does not drop.
 
     The glance is fitted to the first plays that this agent looks at, as soon as it is asked about enough
-    of them at once; those it judges in full. Make a new agent when the weights change.
+    of them at once; those it judges in full. It keeps that, other than most agents: make a new one when
+    the weights change.
 
     Args:
         net: on the processor.
         rules: of the games it plays.
         spec: the text that makes this agent again.
-        missed: share of decisions whose best play may be dropped.
+        missed: share of the decisions it is fitted to whose best play may be dropped.
         gammon_weight: as of `ValueAgent`.
     """
 

@@ -134,7 +134,7 @@ class Loop:
         boards, pending = found.boards[:ROWS_AT_ONCE], found.pending[:ROWS_AT_ONCE]
         rows, starts = (torch.from_numpy(each) for each in net.encoding.active(boards, pending))
         judge, possible = net.judge(), self.rules.scoring.possible(boards, self.rules)
-        signal, plays = judge.first(boards, pending), found.start[found.start < ROWS_AT_ONCE]
+        signal, plays = judge.first(boards, pending), found.start[:-1][found.start[:-1] < ROWS_AT_ONCE]
         sign = np.where(found.passed[:ROWS_AT_ONCE], -1, 1).astype(np.float32)
         assert isinstance(agent, GlancingAgent)
         glance = agent.glance
@@ -191,7 +191,7 @@ def main() -> int:
     parser = Parser(prog="stages.py", description="Where a training's time goes, and each stage alone.")
     parser.add_argument("variants", nargs="*", metavar="VARIANT", help="with a policy in checkpoints/ (default both)")
     parser.add_argument("--seconds", type=at_least(1), default=14, help="for each (default %(default)s)")
-    parser.add_argument("--games", type=at_least(1), default=2000, help="at once (default %(default)s)")
+    parser.add_argument("--games", type=at_least(1000), default=2000, help="at once (default %(default)s)")
     parser.add_argument("--seed", type=at_least(0), default=0, help="of dice and minibatches (default %(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     args: argparse.Namespace = parser.parse_args()

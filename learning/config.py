@@ -92,7 +92,9 @@ class SelfPlay(Section):
         0.0, description="standard deviation added to equities while choosing, in points; may be a schedule"
     )
     glance: Share = Field(
-        0.01, description="share of decisions whose best play a glance at the first layer may drop; 0: no glance"
+        0.01,
+        description="of the decisions it is fitted to, share whose best play a glance may drop; 0: none; with noise, "
+        "players, a GPU, a bear-off table, one hidden layer or a first one wider than 128 there is none anyway",
     )
 
 

@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional
 
 from agents.bearoff import WithBearoff, load_bearoff
-from agents.glance import GlancingAgent
+from agents.glance import WIDEST, GlancingAgent
 from agents.network import ValueNet
 from agents.value import Evaluator, ValueAgent
 from engine.ruleset import Ruleset
@@ -75,8 +75,9 @@ class Learner:
         """The net as a player that explores as the config says."""
         weight = self.scheduled(self.config.td.gammon_weight)
         noise, missed = (self.scheduled(s) for s in (self.config.selfplay.noise, self.config.selfplay.glance))
-        has_more = len(self.net.hidden) > 1 and self.evaluator is self.net and self.net.levels.is_cpu
-        if missed and not noise and has_more:
+        is_here = self.evaluator is self.net and self.net.levels.is_cpu and not self.config.run.players
+        pays = len(self.net.hidden) > 1 and self.net.hidden[0] <= WIDEST
+        if missed and not noise and is_here and pays:
             return GlancingAgent(self.net, self.rules, "self", missed, weight)
         return ValueAgent(self.evaluator, self.rules, "self", noise, weight)
 

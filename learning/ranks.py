@@ -168,7 +168,7 @@ class Ranks:
         return found or [value]
 
     def _reduce(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The sum over the processes, in its place; in a short wait the core is lent."""
+        """Sum over the processes, in place, and return it; in a short wait other processes get the core."""
         try:
             work = dist.all_reduce(tensor, async_op=True)
             assert work is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -16,16 +15,17 @@ import torch.distributed as dist
 from torch import Tensor
 
 LENT = 0.05  # seconds of a wait in which a process only yields its core; one that sleeps is woken milliseconds late
-NAP = 0.001  # seconds of sleep after that, between two looks
+NAP = 0.001  # seconds of sleep after that
+LOOK = 1.0  # seconds between two looks whether all are alive
 LINE = 8  # int64s of a cache line, so that no two processes write into one
-HAS_ROOM = sys.platform == "linux" and platform.machine() == "x86_64"  # whose stores are seen in the order made
+HAS_ROOM = hasattr(os, "memfd_create") and platform.machine() == "x86_64"  # whose stores are seen in the order made
 
 
 class Room:
     """Memory in which each process of a run leaves numbers and finds those of all others.
 
-    It has two sides that are used in turn: who is quick may leave his next numbers while others still
-    read. Nobody can be further ahead, since he waits for all to come.
+    It has two sides that are used in turn: a quick process may leave its next numbers while others
+    still read. None can be further ahead, since it waits for all to come.
 
     Args:
         rank: the number of this process among all of torch's process group, which are on one machine.
@@ -46,7 +46,7 @@ class Room:
             self.sides = torch.from_numpy(memory[counts:].view(np.float32).reshape(2, size, width))
 
     def sum(self, numbers: Tensor) -> Tensor:
-        """(W,) float32 the sum of what all processes bring, in the order of their ranks; all get the same bits.
+        """(W,) float32 the sum of what all processes bring; all get the same bits.
 
         Raises:
             TimeoutError: one of them does not come, or is gone.
@@ -55,15 +55,17 @@ class Room:
         side = self.sides[self.round % 2]
         side[self.rank].copy_(numbers)
         self.rounds[self.rank] = self.round
-        began = time.monotonic()
+        began = looked = time.monotonic()
         while self.rounds.min() < self.round:
             os.sched_yield()
-            waited = time.monotonic() - began
-            if waited > LENT:
+            now = time.monotonic()
+            if now - began > LENT:
                 time.sleep(NAP)
+            if now - looked > LOOK:
+                looked = now
                 if any(map(is_gone, self.processes)):
                     raise TimeoutError("it is gone")
-            if waited > self.longest:
+            if now - began > self.longest:
                 raise TimeoutError(f"no answer for {self.longest:g} seconds")
         return side.sum(dim=0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 
 from agents.base import Scores
 from agents.glance import GlancingAgent, fitted, parts
-from agents.network import ROWS_AT_ONCE, ValueNet
+from agents.network import ROWS_AT_ONCE, ValueNet, read_checkpoint
 from agents.value import ValueAgent
 from engine import VARIANTS, BatchGame, Ruleset, find_ruleset
 from engine.slots import Rows
@@ -18,6 +19,8 @@ from learning.config import Config
 from learning.growth import starting_net
 from learning.learner import Learner
 from learning.selfplay import collect
+from tests.commands import ROOT, run
+from tests.test_runs import same
 
 SIZES = np.random.default_rng(3).integers(1, 40, 500)  # plays of each decision
 STARTS = np.concatenate([[0], SIZES.cumsum()[:-1]])
@@ -106,8 +109,13 @@ def test_few_plays_are_all_looked_at() -> None:
 
 @pytest.mark.parametrize(
     ("section", "settings"),
-    [("selfplay", {"glance": 0.0}), ("selfplay", {"noise": 0.1}), ("net", {"hidden": [32]})],
-    ids=["not wanted", "noise explores", "nothing to save"],
+    [
+        ("selfplay", {"glance": 0.0}),
+        ("selfplay", {"noise": 0.1}),
+        ("net", {"hidden": [32]}),
+        ("net", {"hidden": [256, 128]}),
+    ],
+    ids=["not wanted", "noise explores", "nothing to save", "a dear fit"],
 )
 def test_where_a_glance_would_decide_or_save_nothing_there_is_none(section: str, settings: dict[str, Any]) -> None:
     common = {"variant": "backgammon", "run": {"updates": 1}}
@@ -135,3 +143,18 @@ def test_in_every_game_it_looks_at_what_it_takes_and_at_something_of_every_decis
         game.step(after, choice)
         game.restart(np.flatnonzero(game.is_over))
     assert glances > 10
+
+
+def test_a_run_that_glances_resumes_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = ["net.hidden=[16, 8]", "selfplay.batch=256", "selfplay.glance=0.2", "evaluate.opponents=[]"]
+    settings += ["td.lambda=0.5", "optimizer.rate=0.001"]  # no schedule, which a budget would stretch
+    config = str(ROOT / "configs" / "backgammon.toml")
+    for name, updates in (("whole", 8), ("resumed", 4), ("without", 8)):
+        glance = ["selfplay.glance=0"] if name == "without" else []
+        assert run("train.py", config, *settings, *glance, f"run.updates={updates}", f"run.name={name}").returncode == 0
+    assert run("train.py", "--resume", "runs/resumed", "run.updates=8").returncode == 0
+    whole, resumed, without = (read_checkpoint(f"runs/{name}") for name in ("whole", "resumed", "without"))
+    assert same(whole["weights"], resumed["weights"])
+    assert same(whole["games"], resumed["games"])
+    assert not same(whole["weights"], without["weights"])

@@ -76,7 +76,7 @@ def test_all_get_the_same_sums_and_who_is_gone_is_missed_at_once(tmp_path: Path)
     answers = started(take_part, tmp_path, told)
     assert [right for _, right, _, _ in answers] == [ROUNDS] * SIZE
     assert [error for _, _, error, _ in answers] == ["it is gone", "it is gone", ""]
-    assert max(seconds for _, _, _, seconds in answers) < 20
+    assert max(seconds for _, _, _, seconds in answers) < 10
 
 
 def test_where_one_may_not_enter_the_room_is_closed_for_all(tmp_path: Path) -> None:

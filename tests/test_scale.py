@@ -309,7 +309,11 @@ def test_a_process_on_each_of_two_machines_is_the_run_of_two_on_one() -> None:
     launcher = [sys.executable, "-m", "torch.distributed.run", *place]
     command = [str(ROOT / "train.py"), "tiny.toml", *settings, "run.name=two"]
     machines = [subprocess.Popen([*launcher, f"--node-rank={number}", *command]) for number in (0, 1)]
-    assert [machine.wait(300) for machine in machines] == [0, 0]
+    try:
+        assert [machine.wait(300) for machine in machines] == [0, 0]
+    finally:
+        for machine in machines:
+            machine.kill()
     assert metrics("one") == metrics("two")
     assert same(read_checkpoint("runs/one")["weights"], read_checkpoint("runs/two")["weights"])
 
