@@ -21,7 +21,7 @@ from engine.slots import Rows
 
 Signs = npt.NDArray[np.float32]  # (M,)
 WIDEST = 128  # first layer with which a glance was seen to save more than its fit costs; 256-128 lost
-PLAYS_A_WEIGHT = 64  # for a fit that misses at most about three times as much in other decisions as in its own
+PLAYS_A_WEIGHT = 100  # with half as many a fit missed nearly twice as often in other decisions as in its own
 RIDGE = 1e-3  # of the mean variance of an input; keeps a line through units that are never on
 
 
@@ -80,9 +80,8 @@ def fitted(signal: Tensor, sign: Signs, equity: Scores, starts: Rows, missed: fl
 class GlancingAgent(ValueAgent):
     """Takes the play with the highest equity among those that a glance does not drop.
 
-    The glance is fitted to the first plays that this agent looks at, as soon as it is asked about enough
-    of them at once; those it judges in full. It keeps that, other than most agents: make a new one when
-    the weights change.
+    The glance is fitted to the first plays that this agent looks at, which it judges in full until they are
+    enough. It keeps that, other than most agents: make a new one when the weights change.
 
     Args:
         net: on the processor.
@@ -95,20 +94,19 @@ class GlancingAgent(ValueAgent):
     def __init__(self, net: ValueNet, rules: Ruleset, spec: str, missed: float, gammon_weight: float = 1.0) -> None:
         super().__init__(net, rules, spec, gammon_weight=gammon_weight)
         self.judge, self.missed, self.enough = net.judge(), missed, PLAYS_A_WEIGHT * (net.hidden[0] + 1)
+        self.seen: list[tuple[Tensor, Signs, Scores, Rows]] = []  # to fit a glance to
         self.glance: Glance | None = None
 
     def _judged(self, after: Afterstates, asked: Rows) -> Scores:
         """(A,) equities of the `asked` rows; -inf where a glance was enough."""
-        if self.glance is None and asked.size < self.enough:
-            return super()._judged(after, asked)
         equity, possible = np.full(asked.size, -np.inf), self.rules.scoring.possible
-        for part, starts in parts(after.game.take(asked), ROWS_AT_ONCE if self.glance else self.enough):
+        for part, starts in parts(after.game.take(asked)):
             rows = asked[part]
             boards, sign = after.boards.take(rows, axis=0), np.where(after.passed.take(rows), -1, 1).astype(np.float32)
             signal = self.judge.first(boards, after.pending.take(rows))
             if self.glance is None:
                 equity[part] = sign * (self.judge.rest(signal, possible(boards, self.rules)) @ self.payoffs)
-                self.glance = fitted(signal, sign, equity[part], starts, self.missed)
+                self._remember(signal, sign, equity[part], starts)
             else:
                 kept = self.glance.promising(signal, sign, starts)
                 signal = signal.index_select(0, torch.from_numpy(kept))
@@ -116,16 +114,26 @@ class GlancingAgent(ValueAgent):
                 equity[part.start + kept] = sign.take(kept) * (values @ self.payoffs)
         return equity
 
+    def _remember(self, *seen: *tuple[Tensor, Signs, Scores, Rows]) -> None:
+        """Fit the glance as soon as plays and equities are enough."""
+        self.seen.append(seen)
+        signal, sign, equity, starts = zip(*self.seen, strict=True)
+        sizes = [each.size for each in sign]
+        if sum(sizes) >= self.enough:
+            before = np.cumsum([0, *sizes[:-1]])
+            first = np.concatenate([each + rows for each, rows in zip(starts, before, strict=True)])
+            self.glance = fitted(torch.cat(signal), np.concatenate(sign), np.concatenate(equity), first, self.missed)
+            self.seen.clear()
 
-def parts(game: npt.NDArray[np.int32], first: int) -> Iterator[tuple[slice, Rows]]:
-    """Slices of whole decisions, and where in each the rows of a decision begin.
+
+def parts(game: npt.NDArray[np.int32]) -> Iterator[tuple[slice, Rows]]:
+    """Slices of whole decisions, of about `ROWS_AT_ONCE` rows, and where in each the rows of a decision begin.
 
     Args:
         game: (A,) of each row, in order.
-        first: rows of the first slice, or a few more; those after it have about `ROWS_AT_ONCE`.
     """
     starts = np.flatnonzero(np.diff(game, prepend=-1))
-    least = np.concatenate([[0], np.arange(first, game.size, ROWS_AT_ONCE), [game.size]])
+    least = np.append(np.arange(0, game.size, ROWS_AT_ONCE), game.size)
     ends = np.append(starts, game.size)
     for low, high in pairwise(np.unique(np.searchsorted(starts, least))):
         yield slice(ends[low], ends[high]), starts[low:high] - starts[low]
