@@ -15,10 +15,12 @@ import numpy.typing as npt
 
 from engine.queues import queues_of
 from engine.ruleset import Ruleset
-from engine.slots import NOWHERE, OFF, SLOTS, THEIRS, Boards, Codes, where
+from engine.slots import CELLS, NOWHERE, OFF, SLOTS, THEIRS, Boards, Codes, where
 
 COUNTS = 32  # rows a cell has in the table; -1 (pinned) is the last
+CELL_BITS = COUNTS.bit_length() - 1
 LAST = THEIRS * SLOTS + NOWHERE  # the last cell of a position, in which nothing ever stands
+MARK = np.int8(-COUNTS)  # a count that nothing has
 ENCODING = 1  # the version, written into every checkpoint
 
 
@@ -26,12 +28,11 @@ ENCODING = 1  # the version, written into every checkpoint
 class Encoding:
     """The inputs of a ruleset: U cells that can hold something, L levels of a count, Q inputs of a queue.
 
-    Row `place[cell] * COUNTS + count % COUNTS` of the table stands for a cell with that count, row
-    `U * COUNTS + code` for a queue.
+    Row `cell * COUNTS + count % COUNTS` of the table stands for a cell with that count, row
+    `CELLS * COUNTS + code` for a queue.
     """
 
-    cells: npt.NDArray[np.intp]  # (U,) of 0..2 * SLOTS - 1
-    place: npt.NDArray[np.intp]  # (2 * SLOTS,): which of the U a cell is, times COUNTS
+    cells: npt.NDArray[np.intp]  # (U,) of 0..CELLS - 1
     levels: npt.NDArray[np.float32]  # (COUNTS, L): a count as a thermometer, and whether it is a pinned checker
     queues: npt.NDArray[np.float32]  # (C, Q)
 
@@ -45,21 +46,22 @@ class Encoding:
         Returns:
             (A,) int64 rows of the table, (M,) int64 starts.
         """
-        marked = boards.reshape(pending.size, 2 * SLOTS).copy()
-        marked[:, LAST] = 1  # where the row of the queue will be, the last of each position
+        marked = boards.reshape(pending.size, CELLS).copy()
+        marked[:, LAST] = MARK  # where the row of the queue will be, the last of each position
         flat = marked.reshape(-1)
-        cells = where(flat.view(np.bool_))
-        counts = flat.take(cells) & (COUNTS - 1)
-        cells &= 2 * SLOTS - 1
-        ends = where(cells == LAST)
-        rows = self.place.take(cells)
-        rows += counts
-        rows[ends] = self.cells.size * COUNTS + pending.astype(np.int64)
+        rows = where(flat.view(np.bool_))
+        counts = flat.take(rows)
+        ends = where(counts == MARK)
+        rows &= CELLS - 1
+        rows <<= CELL_BITS
+        counts &= COUNTS - 1
+        rows |= counts
+        rows[ends] = CELLS * COUNTS + pending.astype(np.int64)
         return rows, np.concatenate([[0], ends + 1])[:-1]
 
     def thermometers(self, boards: Boards) -> npt.NDArray[np.float32]:
         """(M, U * L) the levels of every cell of (M, 2, SLOTS) int8 boards."""
-        held = boards.reshape(len(boards), 2 * SLOTS).take(self.cells, axis=1) & (COUNTS - 1)
+        held = boards.reshape(len(boards), CELLS).take(self.cells, axis=1) & (COUNTS - 1)
         return self.levels.take(held, axis=0).reshape(len(boards), -1)
 
 
@@ -73,8 +75,6 @@ def encoding_of(rules: Ruleset) -> Encoding:
         slots.append(rules.hand)
     slots += rules.memory.values()
     cells = np.array([side * SLOTS + slot for side in (0, 1) for slot in slots])
-    place = np.zeros(2 * SLOTS, np.intp)
-    place[cells] = np.arange(cells.size) * COUNTS
     pins = rules.contact.fate == "pinned"
     levels = np.zeros((COUNTS, 4 + pins), np.float32)
     for count in range(1, rules.checkers + 1):
@@ -82,4 +82,4 @@ def encoding_of(rules: Ruleset) -> Encoding:
     if pins:
         levels[-1, 4] = 1
     inputs = queues_of(rules).inputs
-    return Encoding(cells, place, levels, inputs[:, inputs.min(axis=0) < inputs.max(axis=0)])
+    return Encoding(cells, levels, inputs[:, inputs.min(axis=0) < inputs.max(axis=0)])

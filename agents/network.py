@@ -18,7 +18,7 @@ from torch.nn import functional
 from agents.base import AgentError, difference
 from agents.encoding import COUNTS, ENCODING, encoding_of
 from engine.ruleset import Ruleset
-from engine.slots import Boards, Codes
+from engine.slots import CELLS, Boards, Codes
 from engine.variants import find_ruleset
 
 Values = npt.NDArray[np.float32]  # (M, K)
@@ -63,12 +63,14 @@ class ValueNet(nn.Module):
         self.register_buffer("levels", torch.from_numpy(self.encoding.levels), persistent=False)
         self.register_buffer("queues", torch.from_numpy(self.encoding.queues), persistent=False)
         self.register_buffer("cells", torch.from_numpy(self.encoding.cells), persistent=False)
-        self.register_buffer("place", COUNTS * torch.arange(cells + 1, dtype=torch.int32), persistent=False)
+        place = torch.from_numpy(COUNTS * np.append(self.encoding.cells, CELLS))
+        self.register_buffer("place", place.int(), persistent=False)
 
     def table(self) -> Tensor:
         """(R, hidden[0]): the first layer as a table, a row for each (cell, count) and each queue."""
-        board = torch.matmul(self.levels, self.board_weight).reshape(-1, self.hidden[0])
-        return torch.cat([board, self.queues @ self.queue_weight + self.bias])
+        board = self.bias.new_zeros(CELLS, COUNTS, self.hidden[0])
+        board[self.cells] = torch.matmul(self.levels, self.board_weight)
+        return torch.cat([board.flatten(0, 1), self.queues @ self.queue_weight + self.bias])
 
     def first(self, table: Tensor, rows: Tensor, starts: Tensor | None) -> Tensor:
         """(M, hidden[0]) what leaves the first layer, of M positions given as rows of `table`.

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.base import difference
-from agents.encoding import encoding_of
+from agents.encoding import COUNTS, encoding_of
 from agents.policy_card import Card, card_text, parse, rules_of
 from agents.policy_file import Arrays, PolicyError, digest_of, read_file, write_file
 from engine.ruleset import Ruleset
-from engine.slots import Boards, Codes
+from engine.slots import CELLS, Boards, Codes
 
 Values = npt.NDArray[np.float32]  # (M, K)
 Signal = npt.NDArray[np.float32]  # (M, H)
@@ -35,8 +35,9 @@ class Policy:
     def __init__(self, rules: Ruleset, arrays: Arrays, card: Card) -> None:
         self.rules, self.arrays, self.card, self.encoding = rules, arrays, card, encoding_of(rules)
         board, queue = arrays["board_weight"], arrays["queue_weight"]
-        cells = np.matmul(self.encoding.levels, board).reshape(-1, board.shape[2])  # (U * COUNTS, H)
-        self.table = np.concatenate([cells, self.encoding.queues @ queue + arrays["bias"]])
+        cells = np.zeros((CELLS, COUNTS, board.shape[2]), np.float32)
+        cells[self.encoding.cells] = np.matmul(self.encoding.levels, board)
+        self.table = np.concatenate([cells.reshape(CELLS * COUNTS, -1), self.encoding.queues @ queue + arrays["bias"]])
         count = len(card["hidden"])
         self.layers = [(arrays[f"layers.{i}.weight"].T, arrays[f"layers.{i}.bias"]) for i in range(count)]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.plays import CELLS, ONE, Plays
+from engine.plays import ONE, Plays
 from engine.queues import LEFTS, queues_of
 from engine.ruleset import Ruleset
-from engine.slots import MINE, SLOTS, THEIRS, Boards, Codes, Flags, Outcomes, Rows, where
+from engine.slots import CELLS, MINE, SLOTS, THEIRS, Boards, Codes, Flags, Outcomes, Rows, where
 from engine.tiers import declare_draws, grow
 
 GAMES_AT_ONCE = 4096  # a slice whose rows stay near the cache; smaller ones pay more for calls

@@ -17,6 +17,7 @@ from engine.reach import bears_off
 from engine.ruleset import Began, Change, Ruleset, Sight
 from engine.slots import (
     ALL_SLOTS,
+    CELLS,
     OFF,
     SLOTS,
     THEIRS,
@@ -33,7 +34,6 @@ from engine.slots import (
 )
 from engine.tables import tables_of
 
-CELLS = 2 * SLOTS
 ONE = np.int8(1)
 BIT_VALUES = 2.0 ** np.arange(SLOTS)
 

@@ -26,10 +26,10 @@ import numpy as np
 
 from engine.decisions import Afterstates, afterstates
 from engine.notation import PositionError
-from engine.plays import CELLS, Plays, end_games, step, unmoved
+from engine.plays import Plays, end_games, step, unmoved
 from engine.queues import name_of, queues_of
 from engine.ruleset import Item, Queue, Ruleset
-from engine.slots import MINE, OFF, THEIRS, Boards
+from engine.slots import CELLS, MINE, OFF, THEIRS, Boards
 
 NO_PLAY = "no play"
 NEAREST = 3  # legal plays that a refusal names

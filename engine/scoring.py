@@ -72,7 +72,7 @@ class Race:
         """(M, K) flags: who has a checker off can lose a single game only."""
         payoffs = self.payoffs(rules)
         can_lose_more = boards[:, :, OFF] == 0
-        flags = np.ones((len(boards), len(payoffs)), np.bool_)
+        flags = np.ones((len(boards), len(payoffs)), np.bool_, order="F")  # written column by column
         for column, points in enumerate(payoffs):
             if abs(points) > self.points[0]:
                 flags[:, column] = can_lose_more[:, THEIRS if points > 0 else MINE]

@@ -23,6 +23,7 @@ Keys = npt.NDArray[np.uint64]  # (M,): hashes, seeds
 MINE, THEIRS = 0, 1
 OFF = 0
 SLOTS = 32
+CELLS = 2 * SLOTS  # of a position
 ALL_SLOTS = np.uint32(0xFFFFFFFF)
 NOWHERE = SLOTS - 1  # a slot that is always empty, for lookups that must find nothing
 
