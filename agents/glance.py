@@ -100,10 +100,10 @@ class GlancingAgent(ValueAgent):
     def _judged(self, after: Afterstates, asked: Rows) -> Scores:
         """(A,) equities of the `asked` rows; -inf where a glance was enough."""
         equity, possible = np.full(asked.size, -np.inf), self.rules.scoring.possible
+        signs = np.where(after.passed.take(asked), np.float32(-1), np.float32(1))
         for part, starts in parts(after.game.take(asked)):
-            rows = asked[part]
-            boards, sign = after.boards.take(rows, axis=0), np.where(after.passed.take(rows), -1, 1).astype(np.float32)
-            signal = self.judge.first(boards, after.pending.take(rows))
+            boards, sign = after.boards.take(asked[part], axis=0), signs[part]
+            signal = self.judge.first(boards, after.pending.take(asked[part]))
             if self.glance is None:
                 equity[part] = sign * (self.judge.rest(signal, possible(boards, self.rules)) @ self.payoffs)
                 self._remember(signal, sign, equity[part], starts)

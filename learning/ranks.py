@@ -131,11 +131,12 @@ class Ranks:
         """Replace every gradient by its mean over the processes."""
         if self.size == 1:
             return
-        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-        flat = torch.cat([gradient.view(-1) for gradient in gradients]).cpu()
-        flat = self._sum(flat) / self.size
-        for gradient, part in zip(gradients, torch.split(flat, [g.numel() for g in gradients]), strict=True):
-            gradient.copy_(part.view_as(gradient))
+        learned = [(parameter, parameter.grad) for parameter in parameters if parameter.grad is not None]
+        flat = torch.cat([gradient.view(-1) for _, gradient in learned])
+        mean = (self._sum(flat.cpu()) / self.size).to(flat.device)
+        parts = torch.split(mean, [gradient.numel() for _, gradient in learned])
+        for (parameter, gradient), part in zip(learned, parts, strict=True):
+            parameter.grad = part.view_as(gradient)
 
     def _sum(self, numbers: torch.Tensor) -> torch.Tensor:
         """The sum over the processes, in shared memory where all of them are on this machine."""
