@@ -18,6 +18,7 @@ from cli import Parser, at_least, check_file, run
 
 BATCHES = (256, 1024, 4096, 16_384, 65_536)
 NETS = ([80], [128, 128], [256, 128], [256, 256, 256], [512, 512, 256])
+SECONDS = 20  # of each
 BATCH, NET = 4096, [128, 128]  # what stays while the other grows
 NOTE = """Self-play with learning of {variant} from nothing, on one core, one thread: turns a second over {seconds} s \
 each (an update at least), start and evaluation not counted; the most memory its process held. Minibatches of 500, 8 \
@@ -75,7 +76,7 @@ def main() -> int:
     """Measure, print the table, write and draw it where asked."""
     parser = Parser(prog="cost.py", description="Measure the cost of a training as games and net grow.")
     parser.add_argument("variant", nargs="?", default="backgammon", help="a game with a config (default %(default)s)")
-    parser.add_argument("--seconds", type=at_least(1), default=20, help="for each (default %(default)s)")
+    parser.add_argument("--seconds", type=at_least(1), default=SECONDS, help="for each (default %(default)s)")
     parser.add_argument("--seed", type=at_least(0), default=0, help="of dice and weights (default %(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them there, as PNG")

@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
+import cost
 import numpy as np
 import numpy.typing as npt
 from laps import Lap, Step, figures, lap_of, machine, text
@@ -207,7 +208,8 @@ def tables(found: Mapping[str, Any]) -> list[Table]:
             cells.append(text(figure[rate], form=",.0f") if rate in figure else "")
             cells.append(text(figure[f"{rate}_ratio"]) if f"{rate}_ratio" in figure else "")
         learning.add_row(name, *cells)
-    return [table for table in (games, others, learning) if table.rows]
+    grown = [cost.table(found["cost"])] if "cost" in found else []
+    return [table for table in (games, others, learning, *grown) if table.rows]
 
 
 def bars(found: Mapping[str, Any]) -> list[tuple[str, dict[str, dict[str, float]]]]:
@@ -252,8 +254,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--batch", type=at_least(1), default=4096, help="games at once (default %(default)s)")
     parser.add_argument("--seed", type=at_least(0), default=0, help="of dice and choices (default %(default)s)")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="leave the other sections out")
+    parser.add_argument("--full", action="store_true", help="also cost.py: as games at once and the net grow")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the ratios there, as PNG")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the ratios there, as PNG; the cost beside it")
     args = parser.parse_args()
     if args.batch > 65_536:
         raise InputError(f"--batch {args.batch}: must be from 1 to 65,536")
@@ -271,8 +274,10 @@ def main() -> int:
             found[name] = section(args.seconds, args.batch, args.seed)
     if "training" in args.only:
         found["training"] = trainings(args.training, args.seed)
+    if args.full:
+        found["cost"] = cost.measure(TRAINED[0], cost.SECONDS, args.seed)
     command = f"python benchmarks/speed.py --seconds {args.seconds} --training {args.training} --batch {args.batch}"
-    command += f" --seed {args.seed} --only {' '.join(args.only)}"
+    command += f" --seed {args.seed} --only {' '.join(args.only)}" + args.full * " --full"
     facts = {"rounds": ROUNDS, "trainings": TRAININGS, "batch": args.batch, **machine()}
     Console(highlight=False).print(command, *tables(found), NOTE.format(**facts), sep="\n")
     if args.json is not None:
@@ -280,6 +285,8 @@ def main() -> int:
         args.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     if args.plot is not None:
         draw(found).savefig(args.plot, dpi=120)
+        if args.full:
+            cost.draw(found["cost"]).savefig(args.plot.with_stem(f"{args.plot.stem}-cost"), dpi=120)
     return 0
 
 

@@ -43,7 +43,7 @@ class Ranks:
         self.is_given = "WORLD_SIZE" in os.environ  # by torchrun, or by the first process of the run
         self.children: list[subprocess.Popen[bytes]] = []
         self.store: Any = None  # torchrun's
-        self.room: Room | None = None  # where gradients are summed
+        self.rooms: dict[torch.dtype, Room] = {}  # where gradients are summed, and where figures are
 
     @property
     def is_first(self) -> bool:
@@ -143,9 +143,10 @@ class Ranks:
         if not HAS_ROOM or int(os.environ.get("LOCAL_WORLD_SIZE", "0")) != self.size:
             return self._reduce(numbers)
         try:
-            if self.room is None:
-                self.room = Room(self.rank, self.size, numbers.numel(), LONGEST_WAIT.total_seconds())
-            return self.room.sum(numbers) if self.room.is_open else self._reduce(numbers)
+            if numbers.dtype not in self.rooms:
+                self.rooms[numbers.dtype] = Room(self.rank, self.size, numbers, LONGEST_WAIT.total_seconds())
+            room = self.rooms[numbers.dtype]
+            return room.sum(numbers) if room.is_open else self._reduce(numbers)
         except (RuntimeError, OSError) as error:
             raise RankError(_told(error)) from error
 
@@ -153,8 +154,7 @@ class Ranks:
         """The same names with sums over the processes."""
         if self.size == 1:
             return dict(sums)
-        values = torch.tensor(list(sums.values()), dtype=torch.float64)
-        values = self._reduce(values)
+        values = self._sum(torch.tensor(list(sums.values()), dtype=torch.float64))
         return dict(zip(sums, values.tolist(), strict=True))
 
     def gather(self, value: Any) -> list[Any]:

@@ -30,23 +30,23 @@ class Room:
     Args:
         rank: the number of this process among all of torch's process group, which are on one machine.
         size: how many there are.
-        width: float32 numbers of each.
+        like: (W,) of the numbers that each will bring: how many, and their type.
         longest: seconds that it waits for the others.
     """
 
-    def __init__(self, rank: int, size: int, width: int, longest: float) -> None:
+    def __init__(self, rank: int, size: int, like: Tensor, longest: float) -> None:
         self.rank, self.longest, self.round = rank, longest, 0
         counts = 8 * LINE * size
-        memory = shared(rank, counts + 4 * 2 * size * width)
+        memory = shared(rank, counts + 2 * size * like.nbytes)
         self.processes = [0] * size
         dist.all_gather_object(self.processes, 0 if memory is None else os.getpid())
         self.is_open = 0 not in self.processes  # for all of them, or for none
         if memory is not None:
             self.rounds = memory[:counts].view(np.int64)[::LINE]  # (size,): how often each has come
-            self.sides = torch.from_numpy(memory[counts:].view(np.float32).reshape(2, size, width))
+            self.sides = torch.from_numpy(memory[counts:]).view(like.dtype).view(2, size, -1)
 
     def sum(self, numbers: Tensor) -> Tensor:
-        """(W,) float32 the sum of what all processes bring; all get the same bits.
+        """(W,) the sum of what all processes bring; all get the same bits.
 
         Raises:
             TimeoutError: one of them does not come, or is gone.

@@ -29,7 +29,7 @@ def brought(rank: int, number: int) -> torch.Tensor:
 def take_part(rank: int, meeting: str, told: Queue[tuple[int, int, str, float]]) -> None:
     """Come to every round, now and then late; then the last one leaves without a word."""
     dist.init_process_group("gloo", f"file://{meeting}", rank=rank, world_size=SIZE)
-    room, chance, right = Room(rank, SIZE, WIDTH, longest=30), np.random.default_rng(rank), 0
+    room, chance, right = Room(rank, SIZE, torch.empty(WIDTH), longest=30), np.random.default_rng(rank), 0
     for number in range(ROUNDS):
         if chance.random() < 0.1:
             time.sleep(0.003 * rank)
@@ -52,7 +52,7 @@ def find_it_closed(rank: int, meeting: str, told: Queue[bool]) -> None:
     dist.init_process_group("gloo", f"file://{meeting}", rank=rank, world_size=SIZE)
     if rank == 1:
         np.memmap = refuse  # type: ignore[misc, assignment]
-    told.put(Room(rank, SIZE, WIDTH, longest=30).is_open)
+    told.put(Room(rank, SIZE, torch.empty(WIDTH), longest=30).is_open)
 
 
 def refuse(*_: object, **__: object) -> None:
