@@ -192,16 +192,17 @@ def is_dead(boards: Boards, rules: Ruleset) -> Flags:
     q = queues_of(rules)
     roll = q.code(("roll",))
     codes = np.unique(q.chance_code[:, roll, : int(q.ways[roll])])
-    codes = codes[np.argsort(-q.full.take(codes), kind="stable")].tolist()  # doubles first: they try every number
+    full = q.full.take(codes)
     dead = np.ones(len(boards), np.bool_)
-    for view, code in product((-1, 1), codes):
-        rows = where(dead)
+    for view, unplayed in product((-1, 1), np.unique(full)[::-1]):  # doubles first: they try every number
+        rows, rolls = where(dead), codes[full == unplayed]
         if not rows.size:
             break
-        start, pending = boards[rows, ::view], np.full(rows.size, code, np.int8)
+        pending, rows = np.tile(rolls, rows.size), rows.repeat(rolls.size)
+        start = boards[rows, ::view]
         if rules.formations:
             for plays in grow(start, pending, rules):
-                dead[rows[plays.game[plays.left != q.full[code]]]] = False
+                dead[rows[plays.game[plays.left != unplayed]]] = False
         else:  # a single step is a play
             row, die, _ = options(first := unmoved(start, pending, rules), q)
             can = can_leave(first.see(row, die))
