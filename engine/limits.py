@@ -188,7 +188,7 @@ class HeadLimit(Ban):
         is_shut = began - see.held(head) >= self.per_turn
         if self.opening:
             first, second = see.began.numbers[:, 0], see.began.numbers[:, 1]
-            lets_off = (first == second) & np.isin(first, self.doubles(rules))
+            lets_off = (first == second) & (first[:, None] == self.doubles(rules)).any(axis=1)
             is_first = see.held_before(rules.memory["turns"]) == 0
             is_shut &= ~(lets_off.take(see.code) & is_first & (began - see.held(head) < 2))
         return np.where(is_shut, can & ~bit(head), can)
