@@ -135,8 +135,6 @@ def main() -> int:
         return 0
     ranks.start(int(config.run.workers))
     share, players = config.selfplay.batch // ranks.size, int(config.run.players)
-    if config.run.device == "cpu" and config.run.threads == 1 and not players:
-        ranks.settle()
     with games_of(rules, share, players, config.seed, ranks.rank) as games:
         if contents is not None:
             restore(contents, learner, games, ranks)

@@ -112,16 +112,6 @@ class Ranks:
             except RuntimeError as error:
                 raise RankError(_told(error)) from error
 
-    def settle(self) -> None:
-        """Stay on a core of this process's own, if there are as many cores here as processes of the run.
-
-        Two that wait for each other are moved about otherwise, at times onto one core.
-        """
-        if hasattr(os, "sched_setaffinity") and self.size > 1:
-            cores = sorted(os.sched_getaffinity(0))
-            if len(cores) == int(os.environ.get("LOCAL_WORLD_SIZE", "0")):
-                os.sched_setaffinity(0, {cores[int(os.environ["LOCAL_RANK"])]})
-
     def _store_of_this_start(self) -> Any:
         """Torchrun's store without what its earlier processes left there: they cannot be reached any more."""
         if self.store is None:

@@ -124,20 +124,6 @@ def test_cores_is_one_process_a_core_and_the_number_is_written() -> None:
     assert two.run.players == 2 * cores
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system assigns no cores")
-def test_processes_that_fill_the_cores_stay_on_one_each_and_others_on_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    cores = sorted(os.sched_getaffinity(0))
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {*cores, 4096})  # so that there are two at least
-    chosen: list[set[int]] = []
-    monkeypatch.setattr(os, "sched_setaffinity", lambda _, cores: chosen.append(cores))
-    for size in range(1, len(cores) + 3):
-        for rank in range(size):
-            for name, value in {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "LOCAL_WORLD_SIZE": size}.items():
-                monkeypatch.setenv(name, str(value))
-            Ranks().settle()
-    assert chosen == [{core} for core in (*cores, 4096)]
-
-
 @pytest.mark.parametrize(("setting", "number"), [("run.workers=3", "3"), ("run.players=7", "1 x 7")])
 def test_processes_that_cannot_share_the_games_are_refused(setting: str, number: str) -> None:
     refused(run("train.py", "tiny.toml", "run.updates=1", setting), f"{number} processes cannot share", "batch=20")
