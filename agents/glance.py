@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from agents.base import Scores
-from agents.network import ROWS_AT_ONCE, ValueNet
+from agents.network import ROWS_AT_ONCE, Judge
 from agents.value import EVEN, ValueAgent
 from engine.decisions import Afterstates
 from engine.ruleset import Ruleset
@@ -84,16 +84,16 @@ class GlancingAgent(ValueAgent):
     enough. It keeps that, other than most agents: make a new one when the weights change.
 
     Args:
-        net: on the processor.
+        judge: of a net on the processor.
         rules: of the games it plays.
         spec: the text that makes this agent again.
         missed: share of the decisions it is fitted to whose best play may be dropped.
         gammon_weight: as of `ValueAgent`.
     """
 
-    def __init__(self, net: ValueNet, rules: Ruleset, spec: str, missed: float, gammon_weight: float = 1.0) -> None:
-        super().__init__(net, rules, spec, gammon_weight=gammon_weight)
-        self.judge, self.missed, self.enough = net.judge(), missed, PLAYS_A_WEIGHT * (net.hidden[0] + 1)
+    def __init__(self, judge: Judge, rules: Ruleset, spec: str, missed: float, gammon_weight: float = 1.0) -> None:
+        super().__init__(judge, rules, spec, gammon_weight=gammon_weight)
+        self.judge, self.missed, self.enough = judge, missed, PLAYS_A_WEIGHT * (judge.net.hidden[0] + 1)
         self.seen: list[tuple[Tensor, Signs, Scores, Rows]] = []  # to fit a glance to
         self.glance: Glance | None = None
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pickle
 import warnings
 import zipfile
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
+from timeit import Timer
 from typing import Any, cast
 
 import numpy as np
@@ -25,6 +27,7 @@ Values = npt.NDArray[np.float32]  # (M, K)
 Possible = npt.NDArray[np.bool_]  # (M, K): the outcomes that can still come
 IMPOSSIBLE = -1e9  # a logit whose probability is exactly 0
 ROWS_AT_ONCE = 8192  # a slice whose activations stay in the cache
+WORTH_IT = 0.75  # of float32's time; bfloat16 needs half of it where a processor has it, and longer elsewhere
 FORMAT = "tabula-rasa checkpoint 1"
 
 
@@ -79,12 +82,6 @@ class ValueNet(nn.Module):
         """
         return functional.embedding_bag(rows, table, starts, mode="sum").relu_()
 
-    def deeper(self, signal: Tensor) -> Tensor:
-        """(M, hidden[-1]) what leaves the first layer, through all others but the last."""
-        for layer in self.layers[:-1]:
-            signal = layer(signal).relu_()
-        return signal
-
     def all_rows(self, boards: Tensor, pending: Tensor) -> Tensor:
         """(M, U + 1) int32: a row of the table for every cell, that of an empty one being 0, and for the queue.
 
@@ -101,25 +98,22 @@ class ValueNet(nn.Module):
         inputs = torch.from_numpy(self.encoding.thermometers(boards)).to(self.levels.device)
         queues = torch.addmm(self.bias, self.queues, self.queue_weight)
         queue = queues.index_select(0, torch.from_numpy(pending).to(queues.device).int())
-        signal = self.deeper(torch.addmm(queue, inputs, self.board_weight.flatten(0, 1)).relu_())
+        signal = torch.addmm(queue, inputs, self.board_weight.flatten(0, 1)).relu_()
+        for layer in self.layers[:-1]:
+            signal = layer(signal).relu_()
         logits = cast(Tensor, self.layers[-1](signal))
         possible = self.rules.scoring.possible(boards, self.rules)
         return (
             logits if possible.all() else logits.masked_fill(torch.from_numpy(~possible).to(logits.device), IMPOSSIBLE)
         )
 
-    def judge(self) -> Judge:
-        """The net with its weights of now."""
-        return Judge(self)
+    def judge(self, dtype: torch.dtype = torch.float32) -> Judge:
+        """The net with its weights of now, in float32 or, where being fast matters more, in bfloat16."""
+        return Judge(self, dtype)
 
     def values(self, boards: Boards, pending: Codes) -> Values:
         """(M, K) float32 outcome probabilities for the side that acts next; rows sum to 1."""
-        values, judge = np.empty((len(pending), self.rules.payoffs.size), np.float32), self.judge()
-        for low in range(0, len(pending), ROWS_AT_ONCE):
-            part = slice(low, low + ROWS_AT_ONCE)
-            possible = self.rules.scoring.possible(boards[part], self.rules)
-            values[part] = judge(boards[part], pending[part], possible)
-        return values
+        return self.judge().values(boards, pending)
 
 
 class Judge:
@@ -127,12 +121,15 @@ class Judge:
 
     Args:
         net: must not learn meanwhile.
+        dtype: of the layers between the first and the last; these two are float32.
     """
 
-    def __init__(self, net: ValueNet) -> None:
-        self.net, self.last = net, cast(nn.Linear, net.layers[-1])
+    def __init__(self, net: ValueNet, dtype: torch.dtype = torch.float32) -> None:
+        self.net, self.dtype = net, dtype
+        *inner, self.last = cast(list[nn.Linear], [*net.layers])
         with torch.no_grad():
             self.table = net.table()
+            self.inner = [(layer.weight.to(dtype), layer.bias.to(dtype)) for layer in inner]
 
     def first(self, boards: Boards, pending: Codes) -> Tensor:
         """(M, hidden[0]) what leaves the first layer."""
@@ -146,9 +143,12 @@ class Judge:
     def rest(self, signal: Tensor, possible: Possible) -> Values:
         """(M, K) float32 outcome probabilities from what left the first layer."""
         with torch.no_grad():
-            signal = self.net.deeper(signal)
-            logits = torch.addmm(self.last.bias[:, None], self.last.weight, signal.t())  # (K, M): this way round
-            if not possible.all():  # product and softmax cost 60 ns a position, the other way 230 (measured, one core)
+            signal = signal.to(self.dtype)
+            for weight, bias in self.inner:
+                signal = functional.linear(signal, weight, bias).relu_()
+            bias, weight = self.last.bias[:, None], self.last.weight
+            logits = torch.addmm(bias, weight, signal.float().t())  # (K, M): this way round product and softmax
+            if not possible.all():  # cost 60 ns a position, the other way 230 (measured, one core)
                 logits.masked_fill_(torch.from_numpy(~possible).to(logits.device).t(), IMPOSSIBLE)
             found: Values = torch.softmax(logits, dim=0).t().cpu().numpy()
         return found
@@ -156,6 +156,26 @@ class Judge:
     def __call__(self, boards: Boards, pending: Codes, possible: Possible) -> Values:
         """(M, K) float32 outcome probabilities for the side that acts next; rows sum to 1."""
         return self.rest(self.first(boards, pending), possible)
+
+    def values(self, boards: Boards, pending: Codes) -> Values:
+        """(M, K) float32 outcome probabilities, of as many positions as there are."""
+        values = np.empty((len(pending), self.net.rules.payoffs.size), np.float32)
+        for low in range(0, len(pending), ROWS_AT_ONCE):
+            part = slice(low, low + ROWS_AT_ONCE)
+            possible = self.net.rules.scoring.possible(boards[part], self.net.rules)
+            values[part] = self(boards[part], pending[part], possible)
+        return values
+
+
+@lru_cache(maxsize=1)
+def has_fast_bfloat16() -> bool:
+    """Does this processor multiply matrices of bfloat16 clearly faster than of float32? Measured, once a process."""
+    timers = []
+    for dtype in (torch.float32, torch.bfloat16):
+        signal, weight = torch.ones(ROWS_AT_ONCE // 8, 128, dtype=dtype), torch.ones(128, 128, dtype=dtype)
+        timers.append(Timer(partial(functional.linear, signal, weight)))
+    single, half = zip(*([timer.timeit(1) for timer in timers] for _ in range(20)), strict=True)  # in turns
+    return bool(min(half) < WORTH_IT * min(single))
 
 
 def read_checkpoint(path: str | Path) -> dict[str, Any]:

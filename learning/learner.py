@@ -75,11 +75,13 @@ class Learner:
         """The net as a player that explores as the config says."""
         weight = self.scheduled(self.config.td.gammon_weight)
         noise, missed = (self.scheduled(s) for s in (self.config.selfplay.noise, self.config.selfplay.glance))
-        is_here = self.evaluator is self.net and self.net.levels.is_cpu and not self.config.run.players
+        is_here = self.bearoff is None and self.net.levels.is_cpu and not self.config.run.players
         pays = len(self.net.hidden) > 1 and self.net.hidden[0] <= WIDEST
+        judge = self.net.judge(torch.bfloat16 if self.config.selfplay.precision == "bfloat16" else torch.float32)
         if missed and not noise and is_here and pays:
-            return GlancingAgent(self.net, self.rules, "self", missed, weight)
-        return ValueAgent(self.evaluator, self.rules, "self", noise, weight)
+            return GlancingAgent(judge, self.rules, "self", missed, weight)
+        evaluator = judge if self.bearoff is None else WithBearoff(judge, self.bearoff)
+        return ValueAgent(evaluator, self.rules, "self", noise, weight)
 
     def targets(self, trajectory: Trajectory) -> Values:
         """(T, N, K) float32: what the positions of a trajectory should have predicted."""

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from agents.network import ValueNet
+from agents.network import Judge
 from agents.value import ValueAgent
 from cli import keep_memory
 from engine.game import BatchGame
@@ -141,9 +141,8 @@ class Players:
         Raises:
             RankError: a player has died or does not answer.
         """
-        net = agent.evaluator
-        assert isinstance(net, ValueNet)
-        judge = net.judge()
+        judge = agent.evaluator
+        assert isinstance(judge, Judge)
 
         def answer(player: int, rows: int) -> None:
             at = self.shared[player]

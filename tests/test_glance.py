@@ -15,7 +15,7 @@ from agents.network import ROWS_AT_ONCE, ValueNet, read_checkpoint
 from agents.value import ValueAgent
 from engine import VARIANTS, BatchGame, Ruleset, find_ruleset
 from engine.slots import Rows
-from learning.config import Config
+from learning.config import Config, load_config
 from learning.growth import starting_net
 from learning.learner import Learner
 from learning.selfplay import collect
@@ -81,7 +81,7 @@ def test_a_trained_net_hardly_ever_misses_its_best_play(name: str) -> None:
     net = starting_net(f"checkpoints/{name}.npz", rules)
     full, game = ValueAgent(net, rules, "full"), BatchGame(rules, 1000)
     collect(game, full, 25)
-    glancing = GlancingAgent(net, rules, "self", 0.05)
+    glancing = GlancingAgent(net.judge(), rules, "self", 0.05)
     collect(game, glancing, 1)  # to which it is fitted
     lost, looked = [], []
     for _ in range(8):
@@ -99,10 +99,32 @@ def test_a_trained_net_hardly_ever_misses_its_best_play(name: str) -> None:
     assert np.mean(looked) < 0.6
 
 
+@pytest.mark.parametrize("name", ["backgammon", "irish", "dutch"])
+def test_a_trained_net_loses_next_to_nothing_by_choosing_in_bfloat16(name: str) -> None:
+    rules = find_ruleset(name)
+    net, game = starting_net(f"checkpoints/{name}.npz", rules), BatchGame(rules, 2000)
+    full, coarse = ValueAgent(net, rules, "full"), ValueAgent(net.judge(torch.bfloat16), rules, "coarse")
+    collect(game, full, 25)
+    after = game.afterstates()
+    equity = full.equities(after)
+    lost = equity[full.best(equity, after)] - equity[coarse.choose(after, game.noise)]
+    assert 0 < (lost > 1e-6).mean() < 0.05  # it is another arithmetic, and hardly ever another choice
+    assert lost.mean() < 1e-4
+
+
+@pytest.mark.parametrize("is_fast", [True, False])
+def test_the_precision_is_settled_when_a_run_begins(is_fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("learning.config.has_fast_bfloat16", lambda: is_fast)
+    base = ROOT / "configs" / "base.toml"
+    assert load_config(base).selfplay.precision == ("bfloat16" if is_fast else "float32")
+    assert load_config(base, ["run.device=cuda"]).selfplay.precision == "float32"
+    assert load_config(base, ["selfplay.precision=bfloat16"]).selfplay.precision == "bfloat16"
+
+
 def test_plays_are_all_looked_at_until_there_were_enough_to_fit_to() -> None:
     rules = find_ruleset("backgammon")
     net, game, seen = starting_net("checkpoints/backgammon.npz", rules), BatchGame(rules, 90), 0
-    full, agent = ValueAgent(net, rules, "full"), GlancingAgent(net, rules, "self", 0.1)
+    full, agent = ValueAgent(net, rules, "full"), GlancingAgent(net.judge(), rules, "self", 0.1)
     collect(game, full, 20)
     while seen < agent.enough:
         after = game.afterstates()
@@ -137,7 +159,7 @@ def test_in_every_game_it_looks_at_what_it_takes_and_at_something_of_every_decis
     full, glances = ValueAgent(net, rules, "full"), 0
     collect(game, full, 20)
     for _ in range(20):
-        glancing, after = GlancingAgent(net, rules, "self", 0.2), game.afterstates()
+        glancing, after = GlancingAgent(net.judge(), rules, "self", 0.2), game.afterstates()
         glancing.choose(after, game.noise)  # to which it is fitted
         choice, found, equity = glancing.choose(after, game.noise), glancing.equities(after), full.equities(after)
         seen = np.isfinite(found)

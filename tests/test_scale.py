@@ -160,7 +160,7 @@ def test_games_that_are_dealt_anew_are_the_same_games_and_no_dice_come_twice() -
 
 def player_of(seed: int) -> ValueAgent:
     torch.manual_seed(seed)
-    return ValueAgent(ValueNet(HYPER, (8,)), HYPER, "self", noise=0.1, gammon_weight=0.5)
+    return ValueAgent(ValueNet(HYPER, (8,)).judge(), HYPER, "self", noise=0.1, gammon_weight=0.5)
 
 
 def test_players_of_their_own_play_what_one_process_would() -> None:  # S65: they are started by spawn
@@ -204,8 +204,9 @@ def test_the_rows_a_gpu_looks_up_give_what_the_rows_that_are_on_give(variant: st
     collect(game, ValueAgent(net, rules, "self"), 40)
     with torch.no_grad():
         rows = net.all_rows(torch.from_numpy(game.boards), torch.from_numpy(game.pending))
-        everywhere = torch.softmax(net.layers[-1](net.deeper(net.first(net.table(), rows, None))), dim=1).numpy()
-    can_all = rules.scoring.possible(game.boards, rules).all(axis=1)
+        signal = net.first(net.table(), rows, None)
+    possible = rules.scoring.possible(game.boards, rules)
+    everywhere, can_all = net.judge().rest(signal, np.ones_like(possible)), possible.all(axis=1)
     assert can_all.any()
     assert everywhere[can_all] == pytest.approx(net.values(game.boards, game.pending)[can_all], abs=1e-6)
 
