@@ -16,7 +16,7 @@ class Ban:
     """What most bans have in common: they look at nothing but the position."""
 
     def order_matters(self, began: Began) -> Flags | bool:
-        """The order of a double's steps changes nothing."""
+        """The order in which the numbers are played changes nothing."""
         return False
 
     @property
@@ -212,8 +212,11 @@ class StackLimit(Ban):
     most: int = 2
 
     def order_matters(self, began: Began) -> Flags | bool:
-        """A point may have to be left before the next checker comes."""
-        return True
+        """A point may have to be left before the next checker comes; a double may fill it first."""
+        rules, (larger, smaller) = began.rules, began.first_two
+        full = self._full(began.holding(self.most), rules)
+        behind = leading_to(full, larger, rules) | leading_to(full, smaller, rules)
+        return np.asarray(~began.is_pair | (began.mine & behind != 0))
 
     def tell(self, rules: Ruleset) -> str:
         """The ban as a sentence."""
@@ -224,9 +227,10 @@ class StackLimit(Ban):
 
     def allow(self, can: Words, see: Sight) -> Words:
         """(M,) words: without the slots from which the step ends on a full point."""
-        rules = see.rules
-        full = see.holding(self.most) & span(rules.points // 2 + 1, rules.points - 1)
-        return can & ~leading_to(full, see.die, rules)
+        return can & ~leading_to(self._full(see.holding(self.most), see.rules), see.die, see.rules)
+
+    def _full(self, held: Words, rules: Ruleset) -> Words:
+        return held & span(rules.points // 2 + 1, rules.points - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,6 +241,11 @@ class LastPointLock(Ban):
     """
 
     left: int = 5
+
+    def order_matters(self, began: Began) -> Flags | bool:
+        """Checkers may have to leave the start before one steps onto the last point."""
+        start = [began.rules.points, began.rules.bar, began.rules.hand]
+        return np.asarray(began.is_pair & (began.boards[:, MINE, start].sum(axis=1) > self.most(began.rules)))
 
     def most(self, rules: Ruleset) -> int:
         """So many may still be at the start."""

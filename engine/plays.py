@@ -30,6 +30,7 @@ from engine.slots import (
     Slots,
     Words,
     bit,
+    span,
     where,
 )
 from engine.tables import tables_of
@@ -122,10 +123,20 @@ class Plays:
         """(M,) flags: is this a double whose steps may lead elsewhere in another order?"""
         return (self.began.order_matters & ~self.began.is_pair).take(self.game)
 
+    @cached_property
+    def pairs(self) -> Pairs:
+        """What is known of the orders of pairs before any step is made."""
+        return pairs_of(self)
+
     def unfinished(self) -> Plays:
-        """The rows that have a number to play; only their boards are needed to go on."""
-        going = where(self.left != 0)
-        return self if going.size == self.left.size else self.take(going)
+        """The rows that have a number to play, but for first steps of pairs that other plays make up for."""
+        going = self.left != 0
+        if self.steps == 1:
+            assert self.origin is not None
+            taken = self.origin.pairs.larger_first.take(self.game) >> self.src.astype(np.uint32)
+            going &= (self.left != SMALLER_LEFT) | (taken & np.uint32(1) != 0)
+        rows = where(going)
+        return self if rows.size == going.size else self.take(rows)
 
     def take(self, rows: Rows) -> Plays:
         """These rows, in rising order."""
@@ -148,6 +159,37 @@ class Plays:
     def see(self, row: Rows, die: Words) -> Sight:
         """What the parts may look at in these rows, when `die` is to be played."""
         return Sight(rules=self.began.rules, began=self.began, reached=self, row=row, die=die)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """In which order the numbers of N pairs must be played so that no result is missed.
+
+    Where order does not matter, two checkers get to the same points either way round, and one checker by either
+    number first, unless a way is closed or it meets the opponent.
+    """
+
+    order_matters: Flags  # (N,), of doubles too; where it does, all orders are grown and compared
+    larger_first: Words  # (N,): the slots from which the larger number is played first; all in doubles
+    made_by_two: Words  # (N,): the slots from which one checker, the smaller number first, does what two also do
+
+
+def pairs_of(unmoved: Plays) -> Pairs:
+    """The orders that the pairs among N plays which have made no step need."""
+    began, rules = unmoved.began, unmoved.began.rules
+    opens = rules.contact.opens(unmoved.see(unmoved.game, np.zeros(unmoved.game.size, np.uint32)))
+    larger, smaller = began.first_two
+    mine, away, meets = began.mine, began.mine & rules.away_words, np.zeros_like(opens)
+    matters = (mine & span(rules.bar, rules.hand) != 0) | (away & (away - np.uint32(1)) == 0)  # might bear off
+    matters = began.order_matters | (matters & began.is_pair)
+    goes_on, by_smaller, by_larger = mine & (opens << (larger + smaller)), opens << smaller, mine << larger
+    if rules.contact.fate == "bar":  # what is pinned on the way is free again
+        meets = began.theirs_any
+    larger_first = goes_on & ~by_larger & (~by_smaller | (meets << smaller) | (meets << larger))
+    larger_first[matters | ~began.is_pair] = ALL_SLOTS
+    made_by_two = goes_on & by_larger & by_smaller & ~(meets << smaller)
+    made_by_two[matters | ~began.is_pair] = 0
+    return Pairs(matters, larger_first, made_by_two)
 
 
 # -- one step -----------------------------------------------------------------------------------------
@@ -206,10 +248,11 @@ def distinct(keys: Keys) -> Rows:
 def options(plays: Plays, q: Queues) -> tuple[Rows, Words, npt.NDArray[np.int8]]:
     """Which row may play which die next: (row, die, what is left afterwards), the larger die first."""
     at = plays.began.pending.take(plays.game) * np.intp(LEFTS) + plays.left
-    dice = q.step_die.reshape(-1, 2).take(at, axis=0).reshape(-1)
-    left = q.step_left.reshape(-1, 2).take(at, axis=0).reshape(-1)
+    most = 1 if plays.steps else 2  # numbers to choose from
+    dice = q.step_die.reshape(-1, 2)[:, :most].take(at, axis=0).reshape(-1)
+    left = q.step_left.reshape(-1, 2)[:, :most].take(at, axis=0).reshape(-1)
     place = where(dice != 0)
-    return place >> 1, dice.take(place), left.take(place)
+    return place // most, dice.take(place), left.take(place)
 
 
 def step(plays: Plays, rules: Ruleset, *, orders: bool = True) -> Plays:
@@ -221,7 +264,7 @@ def step(plays: Plays, rules: Ruleset, *, orders: bool = True) -> Plays:
     row, die, left = options(plays, queues_of(rules))
     can = can_leave(plays.see(row, die))
     if not orders and plays.steps:
-        in_one_order(can, plays, row, rules)
+        in_one_order(can, plays, row, die, rules)
     option, src = bits_of(can)
     parent = row.take(option)
     dst = tables.landing.take((die * np.intp(SLOTS)).take(option) + src)
@@ -230,27 +273,33 @@ def step(plays: Plays, rules: Ruleset, *, orders: bool = True) -> Plays:
     return Plays(plays.began, plays.steps + 1, plays, parent, src, dst, game, left, going)
 
 
-def in_one_order(can: Words, plays: Plays, row: Rows, rules: Ruleset) -> None:
+def in_one_order(can: Words, plays: Plays, row: Rows, die: Words, rules: Ruleset) -> None:
     """Take, in place, from what may leave the steps that make another order of the same play.
 
-    The steps of a double leave their slots in falling order, unless order matters. The same two
-    steps of a pair lead to the same position in either order, whatever they hit or pin: where both
-    are legal, the one that plays the smaller number first stays.
+    The steps of a double leave their slots in falling order, unless order matters. Of the two orders of a pair the
+    one that plays the smaller number first stays where both are legal: they lead to the same position, whatever they
+    hit or pin.
     """
     later = tables_of(rules).falling.take(plays.src)
     later[plays.is_pair | plays.in_any_order] = ALL_SLOTS
     can &= later.take(row)
     if plays.steps > 1:
         return  # no pair gets so far
-    left, is_pair = plays.left.take(row), plays.is_pair.take(row)
-    smaller, larger = where(is_pair & (left == LARGER_LEFT)), where(is_pair & (left == SMALLER_LEFT))
+    assert plays.origin is not None
+    pairs, game, left = plays.origin.pairs, plays.game.take(row), plays.left.take(row)
+    source, is_pair = np.uint32(1) << plays.src.take(row).astype(np.uint32), plays.began.is_pair.take(game)
+    can &= ~(pairs.made_by_two.take(game) & (source << die))
+    matters = pairs.order_matters.take(game)
+    goes_on = where(is_pair & ~matters & (left == SMALLER_LEFT))
+    can[goes_on] &= np.uint32(1) << plays.dst.take(row.take(goes_on)).astype(np.uint32)
+    smaller, larger = (where(is_pair & matters & (left == one)) for one in (LARGER_LEFT, SMALLER_LEFT))
     if larger.size:
         option, second = bits_of(can.take(smaller))
-        first = row.take(smaller).take(option)
-        place = plays.game.take(first) * SLOTS + second  # of the larger number; sums of distinct bits are sets
-        sources = np.bincount(place, BIT_VALUES.take(plays.src).take(first), len(plays.began.boards) * SLOTS)
-        here = row.take(larger)
-        can[larger] &= ~sources.take(plays.game.take(here) * SLOTS + plays.src.take(here)).astype(np.uint32)
+        place = game.take(smaller).take(option) * SLOTS + second  # of the larger number; sums of distinct bits are sets
+        first = plays.src.take(row.take(smaller)).take(option)
+        sources = np.bincount(place, BIT_VALUES.take(first), len(plays.began.boards) * SLOTS)
+        here = plays.src.take(row.take(larger))
+        can[larger] &= ~sources.take(game.take(larger) * SLOTS + here).astype(np.uint32)
 
 
 def repeated(plays: Plays, doubts: Rows, rules: Ruleset) -> Rows:
@@ -264,13 +313,13 @@ def repeated(plays: Plays, doubts: Rows, rules: Ruleset) -> Rows:
 def each_once(plays: Plays, rules: Ruleset) -> Plays:
     """The plays of a layer that has grown in one order of the steps, every position once.
 
-    Only few of a pair can still be equal: a checker that goes on or steps into the other's place,
-    bearing off twice, and bar and hand, from which one enters alike. Doubles meet no equals, unless order
-    matters; then all are compared. The keys of all others need not be known.
+    Only few of a pair can still be equal, and none where order does not matter: a checker that goes on or steps
+    into the other's place, bearing off twice, and bar and hand, from which one enters alike. Doubles meet no equals,
+    unless order matters; then all are compared. The keys of all others need not be known.
     """
     if plays.steps < 2:
         return plays
-    doubts = where(plays.in_any_order if plays.steps > 2 else alike(plays, rules) | plays.in_any_order)
+    doubts = alike(plays, rules) if plays.steps == 2 else where(plays.in_any_order)
     if not doubts.size:
         return plays
     is_kept = np.ones(plays.game.size, np.bool_)
@@ -278,15 +327,18 @@ def each_once(plays: Plays, rules: Ruleset) -> Plays:
     return plays.take(where(is_kept))
 
 
-def alike(plays: Plays, rules: Ruleset) -> Flags:
-    """(M,) flags: second steps of pairs that may lead to the same as others."""
+def alike(plays: Plays, rules: Ruleset) -> Rows:
+    """The rows of second steps that may lead to the same as others."""
     first = plays.origin
     assert first is not None
-    source, landing = first.src.take(plays.parent), first.dst.take(plays.parent)
-    some: Flags = (plays.src == landing) | (plays.dst == source) | ((plays.dst == OFF) & (landing == OFF))
-    some |= (source == rules.bar) & (plays.src == rules.hand)
-    some &= plays.is_pair
-    return some
+    assert first.origin is not None
+    rows = where(first.origin.pairs.order_matters.take(plays.game))
+    parent, src, dst = plays.parent.take(rows), plays.src.take(rows), plays.dst.take(rows)
+    source, landing = first.src.take(parent), first.dst.take(parent)
+    some: Flags = (src == landing) | (dst == source) | ((dst == OFF) & (landing == OFF))
+    some |= (source == rules.bar) & (src == rules.hand)
+    some |= ~plays.is_pair.take(rows)
+    return rows.compress(some)
 
 
 def end_games(plays: Plays, rules: Ruleset) -> None:

@@ -109,8 +109,14 @@ class Began:
         return self.rules.turned(self.holding(self.rules.contact.block_at))
 
     @cached_property
+    def first_two(self) -> tuple[Words, Words]:
+        """(N,) and (N,): the first two numbers to be played, the larger one first."""
+        larger, smaller = self.numbers[:, :2].astype(np.uint32).take(self.pending, axis=0).T
+        return larger, smaller
+
+    @cached_property
     def order_matters(self) -> Flags:
-        """(N,) flags: may it matter in which order the numbers of a double are played?"""
+        """(N,) flags: may it matter in which order the numbers are played, as far as the parts know?"""
         rules = self.rules
         judged = rules.formation_scope == "each_step" and any(formation.hard for formation in rules.formations)
         flags = np.full(len(self.boards), judged)
@@ -222,7 +228,7 @@ class Contact(Part, Protocol):
         """Names of what has to be remembered beyond the checkers, one slot a side each."""
 
     def order_matters(self, began: Began) -> Flags | bool:
-        """(N,) flags: can the order of a double's steps change what they lead to?"""
+        """(N,) flags: can the order in which the numbers are played change what they lead to?"""
 
     @property
     def fate(self) -> Literal["bar", "pinned", "safe"]:
@@ -281,7 +287,7 @@ class Limit(Part, Protocol):
     """A ban on single steps."""
 
     def order_matters(self, began: Began) -> Flags | bool:
-        """(N,) flags: can the order of a double's steps change what they lead to?"""
+        """(N,) flags: can the order in which the numbers are played change what they lead to?"""
 
     @property
     def memory(self) -> tuple[str, ...]:
@@ -328,7 +334,7 @@ class Scoring(Part, Protocol):
         """Is a position in which nobody can ever step again a draw?"""
 
     def order_matters(self, began: Began) -> Flags | bool:
-        """(N,) flags: can the order of a double's steps change what they lead to?"""
+        """(N,) flags: can the order in which the numbers are played change what they lead to?"""
 
     def payoffs(self, rules: Ruleset) -> tuple[int, ...]:
         """Points of every outcome for the side that reads it, best first, antisymmetric."""

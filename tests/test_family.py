@@ -11,6 +11,7 @@ from engine import VARIANTS, Afterstates, BatchGame, OptionError, Ruleset, after
 from engine.house_rules import options_of
 from engine.notation import decision, format_position
 from engine.ruleset import Began
+from tests.rulesets import house_rulesets
 
 
 def results(variant: str, position: str, roll: str, rules: Mapping[str, object] | None = None) -> list[str]:
@@ -91,21 +92,24 @@ def test_a_forced_pass_is_no_draw_while_the_other_side_can_step() -> None:
 # -- order ----------------------------------------------------------------------------------------------------
 
 
-def rows_of(after: Afterstates) -> set[tuple[int, bytes, int]]:
-    return {
-        (int(game), board.tobytes(), int(outcome))
-        for game, board, outcome in zip(after.game, after.boards, after.outcome, strict=True)
-    }
+def rows_of(after: Afterstates) -> set[tuple[object, ...]]:
+    boards = (board.tobytes() for board in after.boards)
+    rest = (column.tolist() for column in (after.game, after.pending, after.passed, after.outcome))
+    return set(zip(boards, *rest, strict=True))
 
 
-@pytest.mark.parametrize("rules", VARIANTS, ids=[rules.name for rules in VARIANTS])
-def test_doubles_in_falling_order_miss_nothing_that_another_order_finds(
+HOUSE = house_rulesets()
+
+
+@pytest.mark.parametrize("rules", [*VARIANTS, *HOUSE.values()], ids=[*(rules.name for rules in VARIANTS), *HOUSE])
+def test_one_order_of_the_numbers_misses_nothing_that_another_finds(
     rules: Ruleset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     game = BatchGame(rules, 100, seed=9)
     for _ in range(25):
         after = game.afterstates()
         found = rows_of(after)
+        assert len(found) == len(after.game)
         with monkeypatch.context() as patch:  # grow in all orders
             patch.setattr(Began, "order_matters", property(lambda began: np.ones(len(began.boards), np.bool_)))
             assert rows_of(afterstates(game.boards, game.pending, rules)) == found
@@ -113,6 +117,11 @@ def test_doubles_in_falling_order_miss_nothing_that_another_order_finds(
         over = np.flatnonzero(game.is_over)
         if over.size:
             game.restart(over)
+
+
+def test_a_checker_goes_past_one_that_is_frozen_at_home() -> None:
+    after = results("gul_bara", "24:1 10:1 5:13 / 24:15", "5-3", {"bearoff_die": "exact", "home_frozen": True})
+    assert "24:15 / 24:1 5:13 2:1 passed roll" in after
 
 
 # -- house rules ----------------------------------------------------------------------------------------------
