@@ -111,14 +111,15 @@ class Unblock:
 
     def bad(self, see: Sight) -> Flags:
         """(M,) flags: the blockade stood as the turn began, and still stands."""
-        rules = see.rules
+        rules, began = see.rules, see.began
         if self.trigger == "no_move":
-            before = is_blockade(
-                rules.turned(see.then(see.began.mine)), see.then(see.began.closed), see.then(see.began.his), rules
-            )
-            return before & blocks_now(see) if before.any() else before
-        before = self._is_behind(see.then(see.began.mine), see.then(see.began.his), rules)
-        return before & self._is_behind(see.mine, see.his, rules) if before.any() else before
+            stood = is_blockade(rules.turned(began.mine), began.closed, began.his, rules)
+        else:
+            stood = self._is_behind(began.mine, began.his, rules)
+        if not stood.any():
+            return np.zeros(see.row.size, np.bool_)
+        still = blocks_now(see) if self.trigger == "no_move" else self._is_behind(see.mine, see.his, rules)
+        return still & stood.take(see.game)
 
     def _is_behind(self, mine: Words, his: Words, rules: Ruleset) -> Flags:
         walls = runs_of(rules.turned(mine), rules.quarter)

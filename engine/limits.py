@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.reach import leading_to
 from engine.ruleset import Began, Ruleset, Sight
-from engine.slots import ALL_SLOTS, MINE, THEIRS, Boards, Flags, Words, bit, span
+from engine.slots import ALL_SLOTS, MINE, THEIRS, Boards, Counts, Flags, Words, bit, span
 
 
 class Ban:
@@ -182,16 +182,18 @@ class HeadLimit(Ban):
 
     def allow(self, can: Words, see: Sight) -> Words:
         """(M,) words: without the head, once as many have left it as may."""
-        rules = see.rules
-        head = rules.points
-        began = see.held_before(rules.memory["head"] if self.across_tiers else head)
-        is_shut = began - see.held(head) >= self.per_turn
-        if self.opening:
-            first, second = see.began.numbers[:, 0], see.began.numbers[:, 1]
+        is_shut = see.held(see.rules.points) <= self.least_left(see.began).take(see.game)
+        return np.where(is_shut, can & ~bit(see.rules.points), can)
+
+    def least_left(self, began: Began) -> Counts:
+        """(N,) int8: with so many checkers on the head no more may leave it."""
+        rules, mine = began.rules, began.boards[:, MINE]
+        least = mine[:, rules.memory["head"] if self.across_tiers else rules.points] - np.int8(self.per_turn)
+        if self.opening and self.per_turn < 2:
+            first, second = began.numbers[:, 0], began.numbers[:, 1]
             lets_off = (first == second) & (first[:, None] == self.doubles(rules)).any(axis=1)
-            is_first = see.held_before(rules.memory["turns"]) == 0
-            is_shut &= ~(lets_off.take(see.code) & is_first & (began - see.held(head) < 2))
-        return np.where(is_shut, can & ~bit(head), can)
+            least -= lets_off.take(began.pending) & (mine[:, rules.memory["turns"]] == 0)
+        return least
 
     def remember(self, boards: Boards, passed: Flags, rules: Ruleset) -> None:
         """Note what stands on the head as a turn begins; the side that does not play has no use for it."""

@@ -120,10 +120,9 @@ class Began:
         rules = self.rules
         judged = rules.formation_scope == "each_step" and any(formation.hard for formation in rules.formations)
         flags = np.full(len(self.boards), judged)
-        flags |= rules.contact.order_matters(self)
-        flags |= rules.scoring.order_matters(self)
-        for limit in rules.limits:
-            flags |= limit.order_matters(self)
+        asked: list[Contact | Scoring | Limit] = [rules.contact, rules.scoring, *rules.limits]
+        for part in asked:
+            flags |= part.order_matters(self)
         return flags
 
 

@@ -19,7 +19,7 @@ from engine.tables import tables_of
 
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """Every lawful end of a tier's plays, the layers one behind the other: M rows."""
+    """Every end of a tier's plays, the layers one behind the other: M rows, the N that stand still first."""
 
     layers: list[Plays]
     rules: Ruleset
@@ -55,6 +55,12 @@ class Ends:
         for layer, part in zip(self.layers, self.parts, strict=True):
             yield layer, where(flags[part])
 
+    def forbidden(self, *, hard: bool) -> Flags:
+        """(M,) flags: some hard, or some soft, formation forbids the play."""
+        if all(formation.hard is not hard for formation in self.rules.formations):
+            return np.zeros(self.game.size, np.bool_)
+        return np.concatenate([forbidden(layer, self.rules, hard=hard) for layer in self.layers])
+
     def keys(self, rows: Rows) -> Keys:
         """(R,): equal where the game, the position and what follows are; `rows` in rising order."""
         rules, q = self.rules, queues_of(self.rules)
@@ -85,27 +91,14 @@ def grow(boards: Boards, pending: Codes, rules: Ruleset) -> list[Plays]:
         layer = each_once(step(layer.unfinished(), rules, orders=False), rules)
         end_games(layer, rules)
         if rules.formation_scope == "each_step":
-            layer = standing(layer, rules, hard=True)
+            layer = standing(layer, rules)
         layers.append(layer)
-    return worthiest(Ends(lawful(layers, rules), rules))
+    return worthiest(Ends(layers, rules))
 
 
-def lawful(layers: list[Plays], rules: Ruleset) -> list[Plays]:
-    """The plays that break no hard formation; standing still may, in games where nothing else is legal."""
-    if not any(formation.hard for formation in rules.formations):
-        return layers
-    moving = [standing(layer, rules, hard=True) for layer in layers[1:]]
-    has_play = np.zeros(len(layers[0].began.boards), np.bool_)
-    for layer in moving:
-        has_play[layer.game] = True
-    is_lawful = ~has_play
-    is_lawful[standing(layers[0], rules, hard=True).game] = True
-    return [layers[0].take(where(is_lawful)), *moving]
-
-
-def standing(plays: Plays, rules: Ruleset, *, hard: bool) -> Plays:
-    """The plays that no formation forbids; the end of the game is exempt."""
-    bad = forbidden(plays, rules, hard=hard)
+def standing(plays: Plays, rules: Ruleset) -> Plays:
+    """The plays that no hard formation forbids; the end of the game is exempt."""
+    bad = forbidden(plays, rules, hard=True)
     return plays.take(where(~bad)) if bad.any() else plays
 
 
@@ -123,9 +116,7 @@ def forbidden(plays: Plays, rules: Ruleset, *, hard: bool) -> Flags:
 
 def worthiest(ends: Ends) -> list[Plays]:
     """The plays that use their numbers best, each result once; soft formations are avoided where possible."""
-    is_kept = dutiful(ends)
-    if any(not formation.hard for formation in ends.rules.formations):
-        is_kept &= avoiding(ends, is_kept)
+    is_kept = avoiding(ends, dutiful(ends, lawful(ends)))
     is_kept[repeats(ends, is_kept)] = False
     return [
         layer if rows.size == layer.game.size else layer.take(rows)
@@ -134,17 +125,28 @@ def worthiest(ends: Ends) -> list[Plays]:
     ]
 
 
-def dutiful(ends: Ends) -> Flags:
-    """(M,) flags: no other play of the game meets the duty to play better."""
+def lawful(ends: Ends) -> Flags:
+    """(M,) flags: the play breaks no hard formation; standing still may, in games where nothing else is legal."""
+    is_lawful = ~ends.forbidden(hard=True)
+    is_still, *_ = ends.parts
+    if not is_lawful[is_still].all():
+        has_play = np.zeros(len(ends.began.boards), np.bool_)
+        has_play[ends.game[is_still.stop :].take(where(is_lawful[is_still.stop :]))] = True
+        is_lawful[is_still] |= ~has_play
+    return is_lawful
+
+
+def dutiful(ends: Ends, is_lawful: Flags) -> Flags:
+    """(M,) flags: of the lawful plays, those of games in which no other meets the duty to play better."""
     best = np.full(len(ends.began.boards), -128, np.int8)
     if ends.rules.must_play == "none":  # only entering stays a duty: as many as possible
         worth = np.concatenate([-layer.boards[:, MINE, ends.rules.bar] for layer in ends.layers])
-        np.maximum.at(best, ends.game, worth)
-        return np.asarray(worth == best.take(ends.game))
-    is_kept: Flags = ends.left == 0
+        np.maximum.at(best, ends.game.compress(is_lawful), worth.compress(is_lawful))
+        return np.asarray(is_lawful & (worth == best.take(ends.game)))
+    is_kept: Flags = is_lawful & (ends.left == 0)
     is_done = np.zeros(best.size, np.bool_)  # in these games only complete plays count
-    is_done[ends.game[is_kept]] = True
-    rows = where(~is_kept)
+    is_done[ends.game.take(where(is_kept))] = True
+    rows = where(is_lawful & (ends.left != 0))
     rows = rows.compress(~is_done.take(ends.game.take(rows)))
     game = ends.game.take(rows)
     at = ends.began.pending.take(game) * np.intp(LEFTS) + ends.left.take(rows)
@@ -156,13 +158,12 @@ def dutiful(ends: Ends) -> Flags:
 
 def avoiding(ends: Ends, is_kept: Flags) -> Flags:
     """(M,) flags: of those kept, the plays that no soft formation forbids, in games that have one."""
-    bad = np.zeros(is_kept.size, np.bool_)
-    bad[is_kept] = np.concatenate(
-        [forbidden(layer.take(rows), ends.rules, hard=False) for layer, rows in ends.by_layer(is_kept)]
-    )
+    bad = ends.forbidden(hard=False)
+    if not bad.any():
+        return is_kept
     has_good = np.zeros(len(ends.began.boards), np.bool_)
-    has_good[ends.game[is_kept & ~bad]] = True
-    return ~bad | ~has_good.take(ends.game)
+    has_good[ends.game.take(where(is_kept & ~bad))] = True
+    return is_kept & ~(bad & has_good.take(ends.game))
 
 
 def repeats(ends: Ends, is_kept: Flags) -> Rows:
