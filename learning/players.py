@@ -141,12 +141,12 @@ class Players:
         Raises:
             RankError: a player has died or does not answer.
         """
-        judge = agent.evaluator
-        assert isinstance(judge, Judge)
+        net = agent.evaluator
 
         def answer(player: int, rows: int) -> None:
             at = self.shared[player]
-            at.values[:rows] = judge(at.boards[:rows], at.pending[:rows], at.possible[:rows])
+            asked = at.boards[:rows], at.pending[:rows]
+            at.values[:rows] = net(*asked, at.possible[:rows]) if isinstance(net, Judge) else net.values(*asked)
 
         return joined(self._ask([("collect", decisions, agent.noise, agent.payoffs)] * len(self), answer))
 

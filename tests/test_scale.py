@@ -16,8 +16,10 @@ import psutil
 import pytest
 import torch
 
+from agents.bearoff import Bearoff, WithBearoff
 from agents.network import ValueNet, load_network, read_checkpoint
 from agents.value import ValueAgent
+from arena.bearing_off import make_bearoff
 from engine import BatchGame, find_ruleset
 from engine.slots import OFF
 from learning.checkpoint import dealt
@@ -158,13 +160,16 @@ def test_games_that_are_dealt_anew_are_the_same_games_and_no_dice_come_twice() -
         used |= set(batch.seeds.tolist())
 
 
-def player_of(seed: int) -> ValueAgent:
+def player_of(seed: int, bearoff: Bearoff | None = None) -> ValueAgent:
     torch.manual_seed(seed)
-    return ValueAgent(ValueNet(HYPER, (8,)).judge(), HYPER, "self", noise=0.1, gammon_weight=0.5)
+    judge = ValueNet(HYPER, (8,)).judge()
+    evaluator = judge if bearoff is None else WithBearoff(judge, bearoff)
+    return ValueAgent(evaluator, HYPER, "self", noise=0.1, gammon_weight=0.5)
 
 
-def test_players_of_their_own_play_what_one_process_would() -> None:  # S65: they are started by spawn
-    agent, seeds = player_of(1), [seed_of(5, number) for number in range(3)]
+@pytest.mark.parametrize("bearoff", [None, make_bearoff(HYPER)], ids=["net", "table"])
+def test_players_of_their_own_play_what_one_process_would(bearoff: Bearoff | None) -> None:  # S65: started by spawn
+    agent, seeds = player_of(1, bearoff), [seed_of(5, number) for number in range(3)]
     with Players(HYPER, 40, seeds) as players:
         found = [players.collect(agent, 6) for _ in range(2)]
         states = players.states()
